@@ -1,0 +1,68 @@
+# The workshop. Every target installs or names what it lacks; nothing needs to be set up first but Go.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+LINT := .bin/golangci-lint
+FUZZTIME ?= 10s
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ensure-postgres ## run the service with its own database, sandboxed providers and sample books
+	@go run ./cmd/stayledger demo
+
+.PHONY: test
+test: ensure-postgres ## vet and run every test
+	@go vet ./...
+	@go test ./...
+
+.PHONY: race
+race: ensure-postgres ## run every test under the race detector (slow)
+	@go test -race ./...
+
+.PHONY: check
+check: fmt-check lint openapi-check test ## all that must hold before a change lands
+
+.PHONY: fmt
+fmt: ensure-lint ## format the code and sort the imports
+	@$(LINT) fmt ./...
+
+.PHONY: fmt-check
+fmt-check: ensure-lint
+	@$(LINT) fmt --diff ./... || { echo 'not formatted: run make fmt' >&2; exit 1; }
+
+.PHONY: lint
+lint: ensure-lint ## run the linters
+	@$(LINT) run ./...
+
+.PHONY: bench
+bench: ensure-postgres ## measure against the limits of docs/ and print the figures
+	@go run ./bench
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser for FUZZTIME (10s) each
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: golden
+golden: ensure-postgres ## rewrite the golden files from what the code gives now; read the diff before committing
+	@UPDATE_GOLDEN=1 go test -count=1 ./...
+
+.PHONY: openapi
+openapi: ## write openapi.yaml from the endpoints
+	@go run ./cmd/stayledger openapi >openapi.yaml.new && mv openapi.yaml.new openapi.yaml
+
+.PHONY: openapi-check
+openapi-check:
+	@go run ./cmd/stayledger openapi | diff -u openapi.yaml - || { echo 'openapi.yaml is not what the endpoints say: run make openapi' >&2; exit 1; }
+
+.PHONY: migration
+migration: ## start the next migration: make migration NAME=guest_deposit
+	@scripts/migration '$(NAME)'
+
+.PHONY: ensure-postgres ensure-lint
+ensure-postgres ensure-lint: ensure-%:
+	@scripts/ensure $*

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"stayledger/domain/access"
+	"stayledger/domain/audit"
+	"stayledger/domain/operation"
+	"stayledger/migrations"
+	"stayledger/platform/api"
+	"stayledger/platform/blob"
+	"stayledger/platform/db"
+	"stayledger/platform/job"
+)
+
+// App is the assembled service.
+type App struct {
+	Config Config
+	DB     *db.DB
+	Log    *slog.Logger
+	API    *api.Server
+	gate   *access.Gate
+	parts  Parts
+	watch  *metrics
+	ready  atomic.Bool
+}
+
+// Open connects and assembles; it neither migrates nor serves.
+func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	keys, err := c.keys()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := blob.NewSigner(keys...)
+	if err != nil {
+		return nil, fmt.Errorf("secret keys: %w", err)
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	store, err := blob.Local(filepath.Join(c.DataDir, "files"))
+	if err != nil {
+		return nil, fmt.Errorf("file store: %w", err)
+	}
+	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections})
+	if err != nil {
+		return nil, err
+	}
+	here, elsewhere := c.regions()
+	a := &App{Config: c, DB: d, Log: log, watch: newMetrics(d)}
+	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
+	a.parts = NewParts(store, signer, c)
+	a.API = api.NewServer(api.Config{
+		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], PublicURL: c.PublicURL,
+		Observe: a.watch.request, Title: "stayledger", Description: about,
+	}, a.parts.Endpoints)
+	if err := a.pages(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and exports over one API. " +
+	"Every failure uses one envelope; branch on the HTTP status and code, never on the message."
+
+// Close gives the connections back.
+func (a *App) Close() { a.DB.Close() }
+
+// Migrate brings the schema up to date.
+func Migrate(ctx context.Context, databaseURL string) (int, error) {
+	return db.Migrate(ctx, databaseURL, migrations.FS)
+}
+
+// Handler is the service over HTTP.
+func (a *App) Handler() (http.Handler, error) {
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json", "application/yaml", "text/html", "text/markdown"}))
+	if err != nil {
+		return nil, fmt.Errorf("response compression: %w", err)
+	}
+	return traced(compress(a.API), a.Config.OTLPEndpoint != ""), nil
+}
+
+// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: no new connections,
+// requests in hand end, jobs in hand end or go back to the queue.
+func (a *App) Run(ctx context.Context, listener net.Listener) error {
+	stopTraces, err := startTraces(ctx, a.Config.OTLPEndpoint)
+	if err != nil {
+		return err
+	}
+	defer stopTraces()
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var group sync.WaitGroup
+	var wakeWorker func()
+	if a.Config.Workers > 0 {
+		w := job.NewWorker(job.Config{
+			DB: a.DB, Log: a.Log, Workers: a.Config.Workers, Handlers: a.parts.Handlers, Every: a.parts.Every,
+			Started: func(ctx context.Context, jobs []job.Job, at time.Time) error { return operation.MarkRunning(ctx, a.DB, jobs, at) },
+		})
+		wakeWorker = w.Wake
+		group.Go(func() { w.Run(ctx, a.Config.ShutdownGrace) })
+	}
+	waker := job.NewWaker(a.DB, wakeWorker)
+	a.DB.SetOnQueued(waker.Wake)
+	group.Go(func() { waker.Run(background) })
+	group.Go(func() { a.gate.Watch(background) })
+	if listener != nil {
+		err = a.serve(ctx, listener)
+	} else {
+		<-ctx.Done()
+	}
+	stop() // the worker ends by itself, after its jobs in hand
+	group.Wait()
+	return err
+}
+
+func (a *App) serve(ctx context.Context, listener net.Listener) error {
+	handler, err := a.Handler()
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	a.ready.Store(true)
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	a.ready.Store(false)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.ShutdownGrace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("stop serving: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Package app assembles the service: configuration, endpoints, workers and the server. It is the only package that knows every other.
+package app
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"stayledger/domain/access"
+)
+
+// Config holds every setting. Each is a flag and an environment variable of the same name, and is checked at the start.
+type Config struct {
+	DatabaseURL    string            `name:"database-url" env:"DATABASE_URL" help:"PostgreSQL 15 or later, as a role that owns its database and is no superuser."`
+	Listen         string            `env:"STAYLEDGER_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+	PublicURL      string            `name:"public-url" env:"STAYLEDGER_PUBLIC_URL" help:"Own address as callers see it; http:// and the listen address when empty."`
+	Regions        []string          `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: ap, ca, eu, sa, us."`
+	Elsewhere      map[string]string `env:"STAYLEDGER_ELSEWHERE" help:"Base addresses of regions served by other deployments, as region=https://address."`
+	DataDir        string            `name:"data-dir" env:"STAYLEDGER_DATA_DIR" help:"Folder for stored files (and, for demo, its database). A fitting one is chosen when empty."`
+	SecretKeys     []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
+	Workers        int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs worked on at the same time; 0 leaves jobs to other processes."`
+	MaxConnections int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`
+	KeepOperations time.Duration     `name:"keep-operations" env:"STAYLEDGER_KEEP_OPERATIONS" default:"9600h" help:"How long settled operations stay readable."`
+	ShutdownGrace  time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop."`
+	LogLevel       string            `name:"log-level" env:"STAYLEDGER_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least severe line to log."`
+	OTLPEndpoint   string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Where to send OpenTelemetry traces; none when empty."`
+}
+
+// Check reports the first setting that cannot work.
+func (c *Config) Check() error {
+	if c.DatabaseURL == "" {
+		return errors.New("set DATABASE_URL (or --database-url) to a PostgreSQL 15 or later, or run `stayledger demo`, which brings its own")
+	}
+	if len(c.Regions) == 0 {
+		return errors.New("--regions: name at least one data region")
+	}
+	for _, r := range append(slices.Clone(c.Regions), keysOf(c.Elsewhere)...) {
+		if !slices.Contains(access.Region("").Enum(), r) {
+			return fmt.Errorf("--regions: %q is not one of ap, ca, eu, sa, us", r)
+		}
+	}
+	for r, address := range c.Elsewhere {
+		if u, err := url.Parse(address); err != nil || u.Host == "" {
+			return fmt.Errorf("--elsewhere: %s needs an address such as https://%s.example.com", r, r)
+		}
+	}
+	if c.Workers < 0 || c.Workers > 1000 {
+		return errors.New("--workers: between 0 and 1000")
+	}
+	if c.MaxConnections < 2 {
+		return errors.New("--max-connections: at least 2")
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + c.Listen
+	}
+	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" {
+		return errors.New("--public-url: not an address such as https://books.example.com")
+	}
+	_, err := c.keys()
+	return err
+}
+
+func keysOf(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// keys decodes the secret keys.
+func (c *Config) keys() ([][]byte, error) {
+	if len(c.SecretKeys) == 0 {
+		return nil, errors.New("set STAYLEDGER_SECRET_KEYS (or --secret-keys) to a random key, such as the output of `openssl rand -base64 32`")
+	}
+	out := make([][]byte, 0, len(c.SecretKeys))
+	for i, text := range c.SecretKeys {
+		key, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(key) < 32 {
+			return nil, fmt.Errorf("--secret-keys: key %d is not base64 of at least 32 bytes", i+1)
+		}
+		out = append(out, key)
+	}
+	return out, nil
+}
+
+func (c *Config) regions() (here, elsewhere map[access.Region]string) {
+	here, elsewhere = map[access.Region]string{}, map[access.Region]string{}
+	for _, r := range c.Regions {
+		here[access.Region(r)] = c.PublicURL
+	}
+	for r, address := range c.Elsewhere {
+		elsewhere[access.Region(r)] = strings.TrimSuffix(address, "/")
+	}
+	return here, elsewhere
+}

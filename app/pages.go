@@ -1,0 +1,84 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"stayledger"
+	"stayledger/platform/api"
+	"stayledger/web"
+)
+
+// pages adds what is not part of the contract: probes, metrics, the published description, the reference page and the changelog.
+// All bytes are rendered once.
+func (a *App) pages() error {
+	asJSON, asYAML, asJSON30, err := a.API.OpenAPI()
+	if err != nil {
+		return err
+	}
+	docs, err := a.docs()
+	if err != nil {
+		return err
+	}
+	page := func(path, contentType string, body []byte) {
+		a.API.Handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("Cache-Control", "public, max-age=300")
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+			_, _ = w.Write(body)
+		})
+	}
+	page("/openapi.json", "application/json", asJSON)
+	page("/openapi.yaml", "application/yaml", asYAML)
+	page("/openapi-3.0.json", "application/json", asJSON30)
+	page("/docs", "text/html; charset=utf-8", docs)
+	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
+	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
+	a.API.Handle(http.MethodGet, "/metrics", a.watch.handler())
+	a.API.Handle(http.MethodGet, "/healthz", func(w http.ResponseWriter, _ *http.Request) { probe(w, true) })
+	a.API.Handle(http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		probe(w, a.ready.Load() && a.DB.Ping(ctx) == nil)
+	})
+	return nil
+}
+
+func probe(w http.ResponseWriter, ok bool) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("not ready\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+type docsGroup struct {
+	Tag       string
+	Endpoints []*api.Endpoint
+}
+
+func (a *App) docs() ([]byte, error) {
+	var groups []docsGroup
+	at := map[string]int{}
+	for i := range a.API.Endpoints {
+		e := &a.API.Endpoints[i]
+		n, seen := at[e.Tag]
+		if !seen {
+			n = len(groups)
+			at[e.Tag] = n
+			groups = append(groups, docsGroup{Tag: e.Tag})
+		}
+		groups[n].Endpoints = append(groups[n].Endpoints, e)
+	}
+	var out bytes.Buffer
+	err := web.Docs.Execute(&out, map[string]any{"Title": a.API.Title, "About": a.API.Description, "Version": api.Version, "Groups": groups})
+	if err != nil {
+		return nil, fmt.Errorf("render the reference: %w", err)
+	}
+	return out.Bytes(), nil
+}

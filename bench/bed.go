@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stayledger/domain/access"
+	"stayledger/domain/audit"
+	"stayledger/domain/operation"
+	"stayledger/domain/team"
+	"stayledger/migrations"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/pgserver"
+)
+
+// connections of the service and of the bare code, each; it is the default of the service.
+const connections = 24
+
+// tenant is a team, a key of it and the user that the key acts as.
+type tenant struct {
+	team, user id.ID
+	secret     string
+	rows       int
+}
+
+func (t tenant) scope(tx *db.DB) db.Scope {
+	return db.Scope{Team: t.team, Actor: db.Actor{User: t.user}, Action: id.New(tx.Now())}
+}
+
+// bed is what the measurements run on: the service as app assembles it, and a bare server on the same database.
+type bed struct {
+	folder   string
+	server   *pgserver.Server
+	db       *db.DB
+	bare     *pgxpool.Pool // sees the rows of the large team
+	log      *os.File
+	large    tenant
+	small    tenant
+	ours     string // address of the service
+	bareHTTP string // address of the bare server
+	stop     context.CancelFunc
+	closed   sync.WaitGroup
+
+	settled atomic.Int64 // no-op operations completed
+	started chan startedJob
+}
+
+// startedJob says when the handler of a numbered job was entered.
+type startedJob struct {
+	number int
+	at     time.Time
+}
+
+func newBed(ctx context.Context, rows int) (b *bed, err error) {
+	b = &bed{started: make(chan startedJob, 1000)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if b.folder, err = os.MkdirTemp("", "stayledger-bench-"); err != nil {
+		return b, fmt.Errorf("make a folder: %w", err)
+	}
+	if err := os.Chmod(b.folder, 0o711); err != nil { //nolint:gosec // The account that PostgreSQL runs as for root passes through.
+		return b, fmt.Errorf("open the folder: %w", err)
+	}
+	b.server, err = pgserver.Start(ctx, pgserver.Options{Dir: b.folder + "/cluster", Durable: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return b, err
+	}
+	url := b.server.URL(pgserver.Role, pgserver.Role)
+	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
+		return b, err
+	}
+	if b.db, err = db.Open(ctx, db.Config{URL: url, MaxConnections: connections}); err != nil {
+		return b, err
+	}
+	for _, t := range []struct {
+		*tenant
+		rows int
+	}{{&b.large, rows}, {&b.small, 10_000}} {
+		if *t.tenant, err = newTenant(ctx, b.db, t.rows); err != nil {
+			return b, err
+		}
+	}
+	if err := b.seed(ctx); err != nil {
+		return b, err
+	}
+	return b, b.serve(ctx)
+}
+
+func newTenant(ctx context.Context, d *db.DB, rows int) (t tenant, err error) {
+	t.rows = rows
+	err = d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		t.team, err = team.Create(ctx, tx, team.New{Name: "Team of " + strconv.Itoa(rows), Type: team.PropertyManager, Region: "us"})
+		if err != nil {
+			return err
+		}
+		key, err := access.IssueKey(ctx, tx, access.NewKey{Name: "bench", Teams: []id.ID{t.team}, Scopes: []string{"admin"}})
+		if err != nil {
+			return err
+		}
+		t.user, t.secret = key.UserID, key.Secret
+		return nil
+	})
+	return t, err
+}
+
+// serve puts both servers and the worker to work, wired as app does.
+func (b *bed) serve(ctx context.Context) (err error) {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b.stop = stop
+	// The log is written, as that of the service is: leaving the system call out would flatter the service.
+	if b.log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	log := slog.New(slog.NewJSONHandler(b.log, nil))
+	w := job.NewWorker(job.Config{
+		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: operation.Every(9600 * time.Hour),
+		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
+			return operation.MarkRunning(ctx, b.db, jobs, at)
+		},
+	})
+	b.closed.Go(func() { w.Run(working, 5*time.Second) })
+	waker := job.NewWaker(b.db, w.Wake)
+	b.db.SetOnQueued(waker.Wake)
+	b.closed.Go(func() { waker.Run(working) })
+
+	gate := access.NewGate(access.Config{DB: b.db, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
+	b.closed.Go(func() { gate.Watch(working) })
+	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "request_seconds"}, []string{"endpoint", "status"})
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	service := api.NewServer(api.Config{
+		DB: b.db, Log: log, Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: key, PublicURL: "http://127.0.0.1",
+		Observe: func(endpoint string, status int, took time.Duration) {
+			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
+		},
+		Title: "bench", Description: "Operations and an endpoint that starts one.",
+	}, append(operation.Endpoints(), initiating()))
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
+	if err != nil {
+		return fmt.Errorf("response compression: %w", err)
+	}
+	if b.ours, err = b.listen(working, compress(service)); err != nil {
+		return err
+	}
+	bare, err := b.bareHandler(ctx)
+	if err != nil {
+		return err
+	}
+	b.bareHTTP, err = b.listen(working, bare)
+	return err
+}
+
+// listen serves on a loopback port until the bed is closed.
+func (b *bed) listen(ctx context.Context, h http.Handler) (address string, err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	b.closed.Go(func() { <-ctx.Done(); _ = server.Close() })
+	return listener.Addr().String(), nil
+}
+
+func (b *bed) close() error {
+	if b.stop != nil {
+		b.stop()
+		b.closed.Wait()
+	}
+	if b.bare != nil {
+		b.bare.Close()
+	}
+	if b.db != nil {
+		b.db.Close()
+	}
+	var err error
+	if b.log != nil {
+		err = b.log.Close()
+	}
+	if b.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = errors.Join(err, b.server.Stop(ctx))
+	}
+	return errors.Join(err, os.RemoveAll(b.folder))
+}

@@ -1,0 +1,134 @@
+// Command bench measures the service against the limits it promises to keep.
+//
+// Everything is measured in one run against one PostgreSQL that it starts for itself, durable and with the settings of `stayledger demo`,
+// and every limit is a ratio to bare code that does the same without the service, or a latency inside one process: figures of different
+// machines, or of different runs on a busy one, can be compared. It prints a line for each metric: name, value, goal, and ok or short.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Metric is one measured figure.
+type Metric struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	// Goal is the limit with its direction, such as ">= 0.6".
+	Goal string `json:"goal"`
+	OK   bool   `json:"ok"`
+	// Detail holds what the figure was made of.
+	Detail map[string]any `json:"detail"`
+}
+
+// section measures the metrics that belong together.
+type section struct {
+	name    string
+	measure func(ctx context.Context, b *bed) ([]Metric, error)
+}
+
+func sections() []section {
+	return []section{
+		{"reads", reads}, {"growth", growth}, {"start", startLatency}, {"ack", acknowledgements}, {"lifecycle", lifecycle},
+	}
+}
+
+// options are the command line.
+type options struct {
+	out, only, profiles string
+	rows                int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.out, "out", filepath.Join("bench", "results.json"), "where to write the figures as JSON")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, ack, lifecycle")
+	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
+	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	b, err := newBed(ctx, o.rows)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	var all []Metric
+	for _, s := range sections() {
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), s.name) {
+			continue
+		}
+		metrics, err := profiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		for _, m := range metrics {
+			verdict := "short"
+			if m.OK {
+				verdict = "ok"
+			}
+			fmt.Fprintf(os.Stdout, "%s\t%.3g\t%s\t%s\n", m.Name, m.Value, m.Goal, verdict)
+		}
+		all = append(all, metrics...)
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the figures: %w", err)
+	}
+	if err := os.WriteFile(o.out, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	return nil
+}
+
+// profiled runs a section, under the profiler when there is a folder for it.
+func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, error) {
+	if folder == "" {
+		return measure()
+	}
+	file, err := os.Create(filepath.Join(folder, name+".prof")) //nolint:gosec // The developer names the folder.
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	defer pprof.StopCPUProfile()
+	return measure()
+}
+
+// atLeast and atMost judge a figure.
+func atLeast(name string, value, limit float64, detail map[string]any) Metric {
+	return Metric{Name: name, Value: value, Goal: fmt.Sprintf(">= %g", limit), OK: value >= limit, Detail: detail}
+}
+
+func atMost(name string, value, limit float64, detail map[string]any) Metric {
+	return Metric{Name: name, Value: value, Goal: fmt.Sprintf("<= %g", limit), OK: value <= limit, Detail: detail}
+}
+
+// quantile is the value below which a part of the figures lies.
+func quantile(figures []float64, part float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
+	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+}
+
+func median(figures []float64) float64 { return quantile(figures, 0.5) }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"stayledger/domain/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/job"
+)
+
+// workers is how many jobs the service works on at the same time, and how many connections the bare loop completes rows with.
+const workers = 16
+
+// The kinds of jobs of the benchmark.
+const (
+	noopTask  = "bench.noop"
+	startTask = "bench.start"
+)
+
+type none struct{}
+
+// noop is an operation of one task that does nothing.
+func noop() operation.New {
+	return operation.New{Type: operation.TeamInitialize, Tasks: []operation.Task{{Kind: noopTask, Args: none{}}}}
+}
+
+type initiatingInput struct {
+	Body struct {
+		Note string `json:"note" maxLength:"100"`
+	}
+}
+
+// initiating is an endpoint that does what every initiating endpoint does and nothing more.
+func initiating() api.Endpoint {
+	return api.Write(api.Endpoint{
+		Method: "POST", Path: "/bench/operations", ID: "startNoop", Tag: "Bench", Summary: "Start an operation that does nothing", Status: 202,
+		Scopes: []string{"operations:read"},
+	}, func(ctx context.Context, tx *db.Tx, _ *initiatingInput) (*operation.Acknowledgement, error) {
+		return operation.Start(ctx, tx, noop())
+	})
+}
+
+// handlers do the jobs; they count what has been committed.
+func (b *bed) handlers() map[string]job.Handler {
+	plain := operation.Work(0, func(context.Context, *db.Tx, operation.Run, none) error { return nil })
+	counting := plain
+	counting.Do = func(ctx context.Context, d *db.DB, j job.Job) error {
+		err := plain.Do(ctx, d, j)
+		if err == nil {
+			b.settled.Add(1)
+		}
+		return err
+	}
+	return map[string]job.Handler{
+		noopTask: counting,
+		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+			entered := startedJob{at: time.Now()}
+			if err := json.Unmarshal(j.Args, &entered.number); err != nil {
+				return job.Permanent(err)
+			}
+			b.started <- entered
+			return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
+		}},
+	}
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stayledger/app"
+	"stayledger/domain/access"
+	"stayledger/domain/onboarding"
+	"stayledger/domain/team"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/pgserver"
+)
+
+type demoCmd struct {
+	app.Config `embed:""`
+	Months     int64  `env:"STAYLEDGER_DEMO_MONTHS" default:"12" help:"Months of data, 1 to 24."`
+	Listings   int64  `env:"STAYLEDGER_DEMO_LISTINGS" default:"8" help:"Listings of the first team, 1 to 500."`
+	Seed       int64  `env:"STAYLEDGER_DEMO_SEED" default:"1" help:"Same seed, same data."`
+	Today      string `env:"STAYLEDGER_DEMO_TODAY" help:"Last day of the data (YYYY-MM-DD); today when empty."`
+}
+
+// demoFile is demo.json in the data folder.
+type demoFile struct {
+	BaseURL      string    `json:"baseUrl"`
+	Today        day.Day   `json:"today"`
+	Partner      demoTeam  `json:"partner"`
+	Team         demoTeam  `json:"team"`
+	SecondTeam   demoTeam  `json:"secondTeam"`
+	MultiTeamKey string    `json:"multiTeamKey"`
+	User         demoUser  `json:"user"`
+	Owner        demoOwner `json:"owner"`
+}
+
+type demoTeam struct {
+	TeamID      id.ID  `json:"teamId"`
+	APIKey      string `json:"apiKey"`
+	ReadOnlyKey string `json:"readOnlyKey,omitempty"`
+}
+
+type demoUser struct {
+	UserID      id.ID  `json:"userId"`
+	AccessToken string `json:"accessToken"`
+}
+
+type demoOwner struct {
+	ContactID   id.ID  `json:"contactId"`
+	AccessToken string `json:"accessToken"`
+}
+
+// Run serves sample books. A second run on the same folder finds everything as it was left.
+func (c *demoCmd) Run(r *runContext) error {
+	if c.Months < 1 || c.Months > 24 || c.Listings < 1 || c.Listings > 500 {
+		return errors.New("--months: 1 to 24; --listings: 1 to 500")
+	}
+	if c.DataDir == "" {
+		var err error
+		if c.DataDir, err = defaultDataDir(); err != nil {
+			return err
+		}
+	}
+	c.LogLevel = quieter(c.LogLevel)
+	log := newLog(c.LogLevel)
+	listener, err := listen(r.ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	c.Listen = listener.Addr().String()
+	if c.DatabaseURL == "" {
+		server, err := startPostgres(r.ctx, c.DataDir, log)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = server.Stop(context.WithoutCancel(r.ctx)) }()
+		c.DatabaseURL = server.URL(pgserver.Role, pgserver.Role)
+	}
+	if len(c.SecretKeys) == 0 {
+		if c.SecretKeys, err = keptKey(c.DataDir); err != nil {
+			return err
+		}
+	}
+	a, err := open(r.ctx, &c.Config, true)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	path := filepath.Join(c.DataDir, "demo.json")
+	d, err := c.fill(r.ctx, a, path)
+	if err != nil {
+		return err
+	}
+	if err := writeDemo(path, d); err != nil {
+		return err
+	}
+	greet(d, path)
+	return a.Run(r.ctx, listener)
+}
+
+// quieter keeps request lines off a demo's terminal unless they were asked for.
+func quieter(level string) string {
+	if level == "info" && os.Getenv("STAYLEDGER_LOG_LEVEL") == "" {
+		return "warn"
+	}
+	return level
+}
+
+func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgserver.Server, error) {
+	fmt.Fprintln(os.Stderr, "starting a private PostgreSQL in", dataDir)
+	starting, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	return pgserver.Start(starting, pgserver.Options{Dir: filepath.Join(dataDir, "postgres"), Durable: true, Logger: log})
+}
+
+// keptKey is the folder's own secret key, made at the first start.
+func keptKey(dataDir string) ([]string, error) {
+	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // the database's account must pass through
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	path := filepath.Join(dataDir, "secret.key")
+	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
+	if errors.Is(err, fs.ErrNotExist) {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // never fails
+		text = []byte(base64.StdEncoding.EncodeToString(key))
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secret key: %w", err)
+	}
+	return []string{strings.TrimSpace(string(text))}, nil
+}
+
+// fill makes the demo's teams, users, keys and data, unless the folder's demo.json names teams that exist.
+func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile, error) {
+	today := day.Of(a.DB.Now())
+	if c.Today != "" {
+		var err error
+		if today, err = day.Parse(c.Today); err != nil {
+			return nil, fmt.Errorf("--today: %w", err)
+		}
+	}
+	if d, err := readDemo(ctx, a, path); d != nil || err != nil {
+		if d != nil {
+			d.BaseURL = a.Config.PublicURL
+		}
+		return d, err
+	}
+	d := &demoFile{BaseURL: a.Config.PublicURL, Today: today}
+	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return c.people(ctx, tx, d) }); err != nil {
+		return nil, err
+	}
+	bar := newProgress(os.Stderr, "filling two teams with books")
+	defer bar.done()
+	for i, t := range []demoTeam{d.Team, d.SecondTeam} {
+		scope := db.Scope{Team: t.TeamID, Actor: db.Actor{User: d.User.UserID}}
+		settings := onboarding.DemoData{Months: c.Months, Listings: c.Listings, Seed: c.Seed + int64(i), Today: today}
+		if i > 0 {
+			settings.Listings = max(1, c.Listings/4)
+		}
+		if err := onboarding.FillDemo(ctx, a.DB, scope, settings, func(share float64) { bar.at((float64(i) + share) / 2) }); err != nil {
+			return nil, fmt.Errorf("fill demo team: %w", err)
+		}
+	}
+	return d, a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return owner(ctx, tx, d) })
+}
+
+// people makes the partner, its two teams, their keys and a user.
+func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error) {
+	region := c.Regions[0]
+	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{Name: "Harbour Partners", Type: team.Partner, Region: region}); err != nil {
+		return err
+	}
+	start := onboarding.DemoData{Months: c.Months, Today: d.Today}.Start()
+	for name, t := range map[string]*demoTeam{"Seaside Stays": &d.Team, "Alpine Retreats": &d.SecondTeam} {
+		n := team.New{Name: name, Type: team.PropertyManager, Region: region, PartnerID: d.Partner.TeamID, StatementStartAt: &start}
+		if t.TeamID, err = team.Create(ctx, tx, n); err != nil {
+			return err
+		}
+	}
+	for _, k := range []struct {
+		into  *string
+		key   access.NewKey
+		teams []id.ID
+	}{
+		{&d.Partner.APIKey, access.NewKey{Name: "Partner backend", Partner: true, Scopes: []string{"admin"}}, []id.ID{d.Partner.TeamID}},
+		{&d.Team.APIKey, access.NewKey{Name: "Back office", Scopes: []string{"admin"}}, []id.ID{d.Team.TeamID}},
+		{&d.Team.ReadOnlyKey, access.NewKey{Name: "Reporting", Scopes: []string{"reporting"}}, []id.ID{d.Team.TeamID}},
+		{&d.SecondTeam.APIKey, access.NewKey{Name: "Back office", Scopes: []string{"admin"}}, []id.ID{d.SecondTeam.TeamID}},
+		{&d.MultiTeamKey, access.NewKey{Name: "Both teams", Scopes: []string{"admin"}}, []id.ID{d.Team.TeamID, d.SecondTeam.TeamID}},
+	} {
+		k.key.Teams = k.teams
+		issued, err := access.IssueKey(ctx, tx, k.key)
+		if err != nil {
+			return err
+		}
+		*k.into = issued.Secret
+	}
+	if d.User.UserID, err = access.AddUser(ctx, tx, "Dana Demo", "dana@example.com"); err != nil {
+		return err
+	}
+	for _, t := range []id.ID{d.Partner.TeamID, d.Team.TeamID, d.SecondTeam.TeamID} {
+		if err := access.SetMember(ctx, tx, access.Member{Team: t, User: d.User.UserID, Scopes: []string{"admin"}}); err != nil {
+			return err
+		}
+	}
+	d.User.AccessToken, err = access.IssueToken(ctx, tx, d.User.UserID, nil)
+	return err
+}
+
+// owner gives the first owner of the first team a session of their own.
+func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
+	type found struct {
+		ID    id.ID
+		Name  string
+		Email *string
+	}
+	o, err := db.Get[found](ctx, tx, `
+		select id, name, email from contact where team_id = @team and type = 'owner' order by id limit 1`, db.Args{"team": d.Team.TeamID})
+	if err != nil {
+		return fmt.Errorf("find the demo owner: %w", err)
+	}
+	email := "owner@example.com"
+	if o.Email != nil {
+		email = *o.Email
+	}
+	user, err := access.AddUser(ctx, tx, o.Name, email)
+	if err != nil {
+		return err
+	}
+	d.Owner.ContactID = o.ID
+	if err := access.SetMember(ctx, tx, access.Member{Team: d.Team.TeamID, User: user, Contact: &o.ID, Scopes: access.OwnerScopes()}); err != nil {
+		return err
+	}
+	d.Owner.AccessToken, err = access.IssueToken(ctx, tx, user, nil)
+	return err
+}
+
+// readDemo reads demo.json and believes it when its team exists in this database.
+func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // no demo yet
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read demo.json: %w", err)
+	}
+	var d demoFile
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("read demo.json: %w", err)
+	}
+	var known int64
+	err = a.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		known, err = db.Get[int64](ctx, tx, `select count(*) from team where id = @team`, db.Args{"team": d.Team.TeamID})
+		return err
+	})
+	if err != nil || known == 0 {
+		return nil, err
+	}
+	return &d, nil
+}
+
+func writeDemo(path string, d *demoFile) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write demo.json: %w", err)
+	}
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write demo.json: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+func greet(d *demoFile, path string) {
+	fmt.Printf(`
+stayledger serves sample books at %[1]s
+  reference   %[1]s/docs
+  keys        %[2]s (team, read-only, second team, multi-team, partner, user, owner)
+
+Try:
+  KEY=%[3]s
+  curl -s -H "x-api-key: $KEY" '%[1]s/team'
+  curl -s -H "x-api-key: $KEY" '%[1]s/reports/trial-balance?startDate=%[4]s&endDate=%[4]s'
+  curl -s -H "x-api-key: $KEY" '%[1]s/statements?month=%[4]s'
+
+Stop with Ctrl-C; the next start finds everything as it was left.
+`, d.BaseURL, path, d.Team.APIKey, d.Today.Month().Prev())
+}

@@ -1,0 +1,157 @@
+// Command stayledger runs the accounting service: `demo` brings everything with it, `serve` and `work` use a database of yours.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"stayledger/app"
+	"stayledger/platform/pgserver"
+)
+
+type cli struct {
+	Demo    demoCmd    `cmd:"" help:"Serve sample books, with a private PostgreSQL unless DATABASE_URL is set."`
+	Serve   serveCmd   `cmd:"" help:"Serve the API and work on jobs."`
+	Work    workCmd    `cmd:"" help:"Work on jobs alone; several can run at once."`
+	Migrate migrateCmd `cmd:"" help:"Bring the schema up to date."`
+	Team    teamCmd    `cmd:"" help:"Make and list teams."`
+	Key     keyCmd     `cmd:"" help:"Issue, list and revoke API keys."`
+	User    userCmd    `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
+	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the published description."`
+}
+
+func main() {
+	var c cli
+	k := kong.Must(&c, kong.Name("stayledger"), kong.UsageOnError(),
+		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable too."))
+	parsed, err := k.Parse(os.Args[1:])
+	k.FatalIfErrorf(err)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err = parsed.Run(&runContext{ctx: ctx})
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "stayledger:", err)
+		os.Exit(1)
+	}
+}
+
+// runContext hands the process's context to the commands.
+type runContext struct {
+	ctx context.Context //nolint:containedctx // kong passes values, not contexts
+}
+
+func newLog(level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
+}
+
+// defaultDataDir is where this user's data that must last belongs.
+func defaultDataDir() (string, error) {
+	dir, err := pgserver.DefaultDir()
+	return filepath.Dir(dir), err
+}
+
+type serveCmd struct {
+	app.Config `embed:""`
+	NoMigrate  bool `env:"STAYLEDGER_NO_MIGRATE" help:"Do not bring the schema up to date first."`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(r *runContext) error {
+	a, err := open(r.ctx, &c.Config, !c.NoMigrate)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	listener, err := listen(r.ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	a.Log.Info("serving", "address", a.Config.PublicURL, "workers", c.Workers)
+	return a.Run(r.ctx, listener)
+}
+
+type workCmd struct {
+	app.Config `embed:""`
+}
+
+// Run works on jobs until it is told to stop.
+func (c *workCmd) Run(r *runContext) error {
+	if c.Workers == 0 {
+		return errors.New("--workers: a worker needs at least one")
+	}
+	a, err := open(r.ctx, &c.Config, false)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	a.Log.Info("working", "workers", c.Workers)
+	return a.Run(r.ctx, nil)
+}
+
+type migrateCmd struct {
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" help:"PostgreSQL 15 or later, as a role that owns its database."`
+}
+
+// Run migrates.
+func (c *migrateCmd) Run(r *runContext) error {
+	n, err := app.Migrate(r.ctx, c.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("%d migrations applied\n", n)
+	return err
+}
+
+type openapiCmd struct {
+	JSON bool `help:"As JSON instead of YAML."`
+}
+
+// Run prints the description; it needs no database.
+func (c *openapiCmd) Run(*runContext) error {
+	asJSON, asYAML, err := app.Describe()
+	if err != nil {
+		return err
+	}
+	out := asYAML
+	if c.JSON {
+		out = asJSON
+	}
+	_, err = os.Stdout.Write(out)
+	return err
+}
+
+// open assembles the service for a command.
+func open(ctx context.Context, c *app.Config, migrate bool) (*app.App, error) {
+	if c.DataDir == "" {
+		var err error
+		if c.DataDir, err = defaultDataDir(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	log := newLog(c.LogLevel)
+	if migrate {
+		n, err := app.Migrate(ctx, c.DatabaseURL)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			log.Info("migrated", "applied", n)
+		}
+	}
+	return app.Open(ctx, *c, log)
+}

@@ -1,0 +1,225 @@
+// Package access owns who may call: keys, users, tokens, memberships, and the decision for which team a request works.
+//
+// A credential always acts as a user; a key acts as the service user that was made with it. Secrets are stored hashed and shown once.
+// What a secret stands for is remembered for a few seconds and forgotten at once, in every process, when a credential changes.
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Region is a data region of the contract.
+type Region string
+
+// Enum lists the regions.
+func (Region) Enum() []string { return []string{"ap", "ca", "eu", "sa", "us"} }
+
+var (
+	errNotPartnerTeam = apierr.New(apierr.CodeForbidden, "", "Selected team is not a partner team")
+	errNotPartnerKey  = apierr.New(apierr.CodeNotFound, "", "Not a partner API key")
+	errTeamNotHeld    = apierr.New(apierr.CodeForbidden, "", "Credential does not reach the selected team")
+	errTeamConflict   = apierr.New(apierr.CodeForbidden, "", "Team header conflicts with the credential")
+	errTeamDeleted    = apierr.New(apierr.CodeTeamDeleted, "", "Team was deleted")
+	errMisdirected    = apierr.New(apierr.CodeMisdirectedRequest, "", "Team lives in another data region")
+	errNoTeam         = apierr.New(apierr.CodeBadRequest, "", "A team must be selected")
+
+	errFrozen = map[string]*apierr.Error{
+		"migration": apierr.New(apierr.CodeTeamMigrationFrozen, "", "Team is frozen by a migration"),
+		"deletion":  apierr.New(apierr.CodeTeamDeletionFrozen, "", "Team is frozen by its deletion"),
+		"unknown":   apierr.New(apierr.CodeTeamWritesFrozen, "", "Team does not accept writes"),
+	}
+)
+
+// Config of the gate.
+type Config struct {
+	DB *db.DB
+	// Regions are served here, by the base address of each; other known regions are in Elsewhere.
+	Regions map[Region]string
+	// Elsewhere gives the base address of regions that another deployment serves.
+	Elsewhere map[Region]string
+	// Remember is how long a verified credential is trusted without a look; zero means three seconds.
+	Remember time.Duration
+}
+
+// Gate decides who a request comes from and for which team it works.
+type Gate struct {
+	Config
+	cache cache
+}
+
+// NewGate makes a gate.
+func NewGate(c Config) *Gate {
+	if c.Remember == 0 {
+		c.Remember = 3 * time.Second
+	}
+	return &Gate{Config: c, cache: newCache()}
+}
+
+// credential is what a secret stands for.
+type credential struct {
+	Kind    api.Credential
+	User    id.ID
+	Home    id.ID // team that issued a key
+	Scopes  []string
+	Expires *time.Time
+	Teams   []membership
+	reach   []id.ID
+}
+
+// membership is a team that a credential reaches.
+type membership struct {
+	ID        id.ID
+	Type      string
+	Status    string
+	Region    Region
+	PartnerID id.ID
+	Freeze    *string
+	Scopes    []string // of a person in this team
+	ContactID *id.ID   // of an owner in this team
+}
+
+// works reports whether the credential works for the whole team: it is there, and the person behind it is no mere owner.
+func (t *membership) works() bool { return t.Status != "deleted" && t.ContactID == nil }
+
+// Authenticate implements api.Config.Authenticate. It refuses in this order: credential (401), closed route and missing scope (403), team
+// selection (400, 403, 404, 410, 421), frozen writes (423). What a person may do depends on the team, so for people the selection comes
+// before route and scope; and a route of the partner does not exist for a team's key (404).
+func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoint) (db.Scope, error) {
+	c, err := g.identify(ctx, r)
+	if err != nil {
+		return db.Scope{}, err
+	}
+	if e.PartnerOnly && c.Kind == api.TeamKey {
+		return db.Scope{}, errNotPartnerKey
+	}
+	scope := db.Scope{Actor: db.Actor{User: c.User, Scopes: c.Scopes, Teams: c.reach}}
+	kind := c.Kind
+	if kind != api.User {
+		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
+			return db.Scope{}, err
+		}
+	}
+	region, err := readRegion(r, e)
+	if err != nil {
+		return db.Scope{}, err
+	}
+	team, err := g.selectTeam(c, r, e, region)
+	if err != nil {
+		return db.Scope{}, err
+	}
+	if e.Selection == api.ManagedTeams {
+		scope.Managed, scope.Actor.Scopes = managed(c, e, region)
+	}
+	if team != nil {
+		scope.Team = team.ID
+		if c.Kind == api.User {
+			scope.Actor.Scopes = team.Scopes
+			if team.ContactID != nil {
+				kind, scope.Actor.Owner = api.Owner, team.ContactID
+			}
+		}
+	}
+	if err := permit(e, kind, scope.Actor.Scopes); err != nil {
+		return db.Scope{}, err
+	}
+	if e.Mutates() && !e.Frozen && team != nil && team.Freeze != nil {
+		return db.Scope{}, frozen(*team.Freeze)
+	}
+	return scope, nil
+}
+
+func frozen(reason string) error {
+	if err, known := errFrozen[reason]; known {
+		return err
+	}
+	return errFrozen["unknown"]
+}
+
+// identify finds the credential of a request. A key and a bearer token together are refused rather than guessed at.
+func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, error) {
+	key, authorization := r.Header.Get("x-api-key"), r.Header.Get("Authorization")
+	scheme, token, _ := strings.Cut(authorization, " ")
+	switch {
+	case key != "" && authorization == "":
+		return g.remembered(ctx, key, g.keyHolder)
+	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
+		return g.remembered(ctx, token, g.tokenHolder)
+	}
+	return nil, apierr.Unauthorized
+}
+
+// permit refuses a route that is closed to the kind of credential, and one that asks for a scope that is not held.
+func permit(e *api.Endpoint, kind api.Credential, held []string) error {
+	if !slices.Contains(e.Credentials(), kind) {
+		return apierr.RouteClosed
+	}
+	if !holds(held, e.Scopes) {
+		return apierr.MissingScope.With(map[string]any{"requiredScopes": e.Scopes})
+	}
+	return nil
+}
+
+// holds reports whether every required scope is held; one entry may name alternatives.
+func holds(held, required []string) bool {
+	for _, s := range required {
+		if !slices.ContainsFunc(strings.Split(s, "|"), func(alternative string) bool { return slices.Contains(held, alternative) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
+	region := Region(r.Header.Get("x-data-region"))
+	if !e.Region || region == "" {
+		return "", nil
+	}
+	if !slices.Contains(region.Enum(), string(region)) {
+		return "", apierr.BadRequest.At(apierr.Issue{Message: "Region is not known", Code: "enum", Path: []any{"x-data-region"}, Schema: "header"})
+	}
+	return region, nil
+}
+
+// managed are the teams that a collection across teams works on, and the scopes that are held there: all customers of a partner, all teams
+// of a key, and of a person those where the person holds what the route asks for.
+func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scopes []string) {
+	teams, scopes = []id.ID{}, c.Scopes
+	for i := range c.Teams {
+		t := &c.Teams[i]
+		if !t.works() || c.Kind == api.PartnerKey && t.ID == c.Home {
+			continue
+		}
+		if c.Kind == api.User {
+			if !holds(t.Scopes, e.Scopes) {
+				continue
+			}
+			scopes = union(scopes, t.Scopes)
+		}
+		if region == "" || t.Region == region {
+			teams = append(teams, t.ID)
+		}
+	}
+	return teams, scopes
+}
+
+func hash(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
+
+// newSecret makes a secret that tells its kind and region and holds 256 random bits.
+func newSecret(kind string, region Region) string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return fmt.Sprintf("%s_%s_%s", kind, region, base64.RawURLEncoding.EncodeToString(b))
+}

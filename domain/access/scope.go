@@ -1,0 +1,106 @@
+package access
+
+import (
+	"slices"
+	"strings"
+)
+
+// Resources and what can be done to each. Actions never imply one another. (AUTH-18 … AUTH-23)
+var scopes = map[string][]string{
+	"accounts": {"read", "write", "delete"}, "bank": {"read", "write", "delete", "execute"}, "connections": {"read", "write", "delete", "execute"},
+	"contacts": {"read", "write", "delete", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},
+	"journals": {"post"}, "legacy": {"import"}, "listings": {"read", "write", "delete"}, "migrations": {"execute"},
+	"operations": {"read"}, "partner": {"read", "manage"}, "pm-statements": {"read", "export"},
+	"recurring-fees": {"read", "write", "delete"}, "reports": {"read", "export"}, "reservations": {"read", "write", "delete", "import"},
+	"statements": {"read", "write", "delete", "publish", "pay", "export", "import"}, "tax-rates": {"read", "write", "delete"},
+	"team": {"read", "write", "delete", "execute"}, "transactions": {"read", "write", "delete", "pay", "mark-paid", "export", "import"},
+	"webhooks": {"read", "manage"}, "audit": {"read"}, "access": {"read", "manage"}, "general-ledger": {"read", "import", "manage"},
+	"layouts": {"read", "write", "delete"}, "line-mappings": {"read", "write"}, "metrics": {"read"}, "csv-imports": {"read", "import"},
+}
+
+// Scopes lists every scope that a credential can hold, sorted.
+func Scopes() []string {
+	var out []string
+	for resource, actions := range scopes {
+		for _, a := range actions {
+			out = append(out, resource+":"+a)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Bundle is a reviewed set of scopes that keys are issued with.
+type Bundle string
+
+// The capability bundles.
+const (
+	Reporting   Bundle = "reporting"
+	Bookkeeping Bundle = "bookkeeping"
+	Statements  Bundle = "statements"
+	Payments    Bundle = "payments"
+	Setup       Bundle = "setup"
+	Admin       Bundle = "admin"
+)
+
+// Enum lists the bundles.
+func (Bundle) Enum() []string {
+	return []string{"reporting", "bookkeeping", "statements", "payments", "setup", "admin"}
+}
+
+// Scopes are what a bundle grants; nil for a name that is no bundle. Every bundle but admin builds on reporting.
+func (b Bundle) Scopes() []string {
+	reporting := filter(func(_, action string) bool { return action == "read" || action == "export" })
+	writing := func(resources ...string) []string {
+		return filter(func(resource, action string) bool { return action == "write" && slices.Contains(resources, resource) })
+	}
+	switch b {
+	case Reporting:
+		return reporting
+	case Bookkeeping:
+		return union(reporting, writing("contacts", "contacts:vendors", "transactions", "bank", "reservations"), []string{"journals:post"})
+	case Statements:
+		return union(reporting, []string{"statements:write", "statements:publish"})
+	case Payments:
+		return union(reporting, []string{"statements:pay", "transactions:pay", "transactions:mark-paid"})
+	case Setup:
+		return union(reporting, writing("team", "listings", "accounts", "recurring-fees", "tax-rates", "layouts", "line-mappings", "connections"),
+			[]string{"webhooks:manage", "team:execute"}, filter(func(_, action string) bool { return action == "import" }))
+	case Admin:
+		return Scopes()
+	}
+	return nil
+}
+
+func filter(keep func(resource, action string) bool) []string {
+	var out []string
+	for _, s := range Scopes() {
+		i := strings.LastIndexByte(s, ':')
+		if keep(s[:i], s[i+1:]) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func union(sets ...[]string) []string {
+	out := slices.Concat(sets...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Expand turns a list of scopes and bundle names into scopes; unknown names are returned apart.
+func Expand(names []string) (granted, unknown []string) {
+	all := Scopes()
+	for _, n := range names {
+		switch {
+		case slices.Contains(all, n):
+			granted = append(granted, n)
+		case Bundle(n).Scopes() != nil:
+			granted = append(granted, Bundle(n).Scopes()...)
+		default:
+			unknown = append(unknown, n)
+		}
+	}
+	return union(granted), unknown
+}

@@ -1,0 +1,154 @@
+package access
+
+import (
+	"net/http"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+// selectTeam finds the team of a request, or nil where the endpoint works without one.
+func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, region Region) (*membership, error) {
+	if e.Selection == api.NoTeam {
+		return nil, nil
+	}
+	if e.Selection == api.ManagedTeams && !e.PartnerOnly {
+		return nil, g.slice(region)
+	}
+	wanted, err := named(r, e)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.PartnerOnly:
+		return g.selectPartner(c, wanted)
+	case wanted == nil:
+		return g.onlyTeam(c, e, region)
+	}
+	if t := c.team(*wanted); t != nil {
+		return g.served(t, true)
+	}
+	switch {
+	case c.Kind == api.User:
+		return nil, apierr.NotFound // (ERR-93)
+	case c.Kind == api.TeamKey && len(c.Teams) == 1 && !e.TeamInPath:
+		return nil, errTeamConflict
+	default:
+		return nil, errTeamNotHeld
+	}
+}
+
+// named is the team that a request names, in its path or header; nil when it names none.
+func named(r *http.Request, e *api.Endpoint) (*id.ID, error) {
+	header, err := parseTeam(r.Header.Get("x-team-id"), "x-team-id", "header")
+	if err != nil || !e.TeamInPath {
+		return header, err
+	}
+	path, err := parseTeam(r.PathValue("id"), "id", "path")
+	if err == nil && header != nil && path != nil && *header != *path {
+		return nil, errTeamConflict
+	}
+	return path, err
+}
+
+func parseTeam(text, name, schema string) (*id.ID, error) {
+	if text == "" {
+		return nil, nil
+	}
+	v, err := id.Parse(text)
+	if err != nil {
+		return nil, apierr.BadRequest.At(apierr.Issue{Message: "Value is not a uuid", Code: "uuid", Path: []any{name}, Schema: schema})
+	}
+	return &v, nil
+}
+
+func (c *credential) team(wanted id.ID) *membership {
+	for i := range c.Teams {
+		if c.Teams[i].ID == wanted {
+			return &c.Teams[i]
+		}
+	}
+	return nil
+}
+
+func missingSelection() error {
+	return errNoTeam.At(apierr.Issue{Message: "Team selection is missing", Code: "required", Path: []any{"x-team-id"}, Schema: "header"})
+}
+
+// onlyTeam resolves a request without x-team-id.
+func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*membership, error) {
+	if c.Kind == api.PartnerKey {
+		home := c.team(c.Home)
+		if e.Selection != api.OneTeamOrPartner || home == nil {
+			return nil, missingSelection()
+		}
+		if err := g.slice(region); err != nil {
+			return nil, err
+		}
+		if region != "" && region != home.Region {
+			return nil, nil // the slice holds nothing of the partner, and without a team nothing is seen (OPEN-35)
+		}
+		return g.served(home, false)
+	}
+	if len(c.Teams) == 1 {
+		return g.served(&c.Teams[0], false)
+	}
+	return nil, missingSelection()
+}
+
+// slice refuses a regional slice that another deployment serves. A region without any deployment is an empty slice.
+func (g *Gate) slice(region Region) error {
+	_, here := g.Regions[region]
+	if base, elsewhere := g.Elsewhere[region]; elsewhere && !here {
+		return errMisdirected.With(map[string]any{"dataRegion": region, "apiBaseUrl": base})
+	}
+	return nil
+}
+
+// served refuses a team that is gone or that another deployment serves.
+func (g *Gate) served(t *membership, selected bool) (*membership, error) {
+	if t.Status == "deleted" {
+		return nil, errTeamDeleted
+	}
+	if _, here := g.Regions[t.Region]; !here {
+		detail := map[string]any{"dataRegion": t.Region, "apiBaseUrl": nil}
+		if base, known := g.Elsewhere[t.Region]; known {
+			detail["apiBaseUrl"] = base
+		}
+		if selected {
+			detail["teamId"] = t.ID
+		}
+		return nil, errMisdirected.With(detail)
+	}
+	return t, nil
+}
+
+// selectPartner holds routes of the partner to the partner's own team. (AUTH-34 … AUTH-38, OPEN-64)
+func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) {
+	var selected *membership
+	switch {
+	case wanted != nil:
+		selected = c.team(*wanted)
+	case c.Kind == api.PartnerKey:
+		selected = c.team(c.Home)
+	case len(c.Teams) == 1:
+		selected = &c.Teams[0]
+	}
+	switch {
+	case selected == nil && wanted == nil:
+		return nil, missingSelection()
+	case selected == nil && c.Kind == api.User:
+		return nil, apierr.NotFound
+	case selected == nil:
+		return nil, errTeamNotHeld
+	case selected.Type != "partner":
+		detail := map[string]any{
+			"requiredTeamType": "partner", "selectedTeamId": selected.ID, "selectedTeamType": selected.Type, "partnerTeamId": nil,
+		}
+		if !selected.PartnerID.IsZero() {
+			detail["partnerTeamId"] = selected.PartnerID
+		}
+		return nil, errNotPartnerTeam.With(detail)
+	}
+	return g.served(selected, wanted != nil)
+}

@@ -1,0 +1,101 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+func categoryEndpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/account-categories", ID: "listAccountCategories", Tag: tag, Summary: "List the categories of accounts",
+			Scopes: []string{"accounts:read"},
+		}, listCategories),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/account-categories", ID: "createAccountCategory", Tag: tag, Summary: "Create a category",
+			Doc:    "Fails with 409 for a name in use (reason duplicateName).",
+			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
+		}, createCategory),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/account-categories/{id}", ID: "updateAccountCategory", Tag: tag, Summary: "Change a category",
+			Doc: "Fails with 404 for an unknown category, 400 for another classification while ledger entries use its accounts (reason" +
+				" accountClassificationLocked), 409 for a name in use (reason duplicateName).",
+			Scopes: []string{"accounts:write"}, DryRun: true,
+		}, putCategory),
+	}
+}
+
+type categoryListInput struct {
+	page.Params
+	Sort           string         `query:"sort" enum:"position,-position,name,-name,createdAt,-createdAt" default:"position"`
+	Classification Classification `query:"classification"`
+}
+
+func listCategories(ctx context.Context, tx *db.Tx, in *categoryListInput) (*page.Page[Category], error) {
+	q := categoryQuery(tx)
+	if in.Classification != "" {
+		q.And("classification = @classification", db.Args{"classification": in.Classification})
+	}
+	return page.List[Category](ctx, tx, q, in.Params, in.Sort)
+}
+
+// CreateCategory is a category to be.
+type CreateCategory struct {
+	Name           string         `json:"name" minLength:"1" maxLength:"200"`
+	Classification Classification `json:"classification"`
+	Position       int64          `json:"position,omitempty" minimum:"1" maximum:"100000" doc:"By default behind the others."`
+}
+
+type createCategoryInput struct{ Body CreateCategory }
+
+func createCategory(ctx context.Context, tx *db.Tx, in *createCategoryInput) (*Category, error) {
+	c := &Category{ID: tx.NewID(), Name: in.Body.Name, Classification: in.Body.Classification, Position: in.Body.Position}
+	if err := insertCategory(ctx, tx, c); err != nil {
+		return nil, err
+	}
+	return oneCategory(ctx, tx, c.ID)
+}
+
+// UpdateCategory changes the fields that are present.
+type UpdateCategory struct {
+	Name           *string         `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Classification *Classification `json:"classification,omitempty"`
+	Position       *int64          `json:"position,omitempty" minimum:"1" maximum:"100000"`
+}
+
+type putCategoryInput struct {
+	ID   id.ID `path:"id"`
+	Body UpdateCategory
+}
+
+func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Category, error) {
+	c, err := oneCategory(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if v := in.Body.Classification; v != nil && *v != c.Classification {
+		used, err := posted(ctx, tx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		if used {
+			return nil, errClassificationLocked.At(at("The ledger classification cannot change", "accountClassificationLocked", "classification"))
+		}
+		c.Classification = *v
+	}
+	if in.Body.Name != nil {
+		c.Name = *in.Body.Name
+	}
+	if in.Body.Position != nil {
+		c.Position = *in.Body.Position
+	}
+	if err := updateCategory(ctx, tx, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

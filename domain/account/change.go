@@ -1,0 +1,145 @@
+package account
+
+import (
+	"slices"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// BankingChange are the fields of a bank account that are set or changed.
+type BankingChange struct {
+	Category *BankingCategory `json:"category,omitempty" doc:"Required for a new bank account."`
+	Type     api.Opt[string]  `json:"type,omitzero" minLength:"1" maxLength:"50"`
+	Last4    api.Opt[string]  `json:"last4,omitzero" pattern:"^[0-9]{4}$"`
+	Currency *string          `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; by default the team's currency."`
+}
+
+// Common are the fields that new accounts and changes share.
+type Common struct {
+	Code            api.Opt[string] `json:"code,omitzero" minLength:"1" maxLength:"20"`
+	UniqueRef       api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	Assignments     []Assignment    `json:"assignments,omitempty" maxItems:"50" doc:"All parts the account plays; one that another account plays moves here."`
+	OffsetAccountID api.Opt[id.ID]  `json:"offsetAccountId,omitzero"`
+	Banking         *BankingChange  `json:"banking,omitempty" doc:"For the type bank only."`
+}
+
+// Create is an account to be.
+type Create struct {
+	Name       string `json:"name" minLength:"1" maxLength:"200"`
+	Type       Type   `json:"type"`
+	CategoryID id.ID  `json:"categoryId"`
+	Common
+}
+
+// Update changes the fields that are present; null clears.
+type Update struct {
+	Name       *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Status     *Status `json:"status,omitempty"`
+	CategoryID *id.ID  `json:"categoryId,omitempty"`
+	Common
+}
+
+// known is what a decision knows of the records that a change names; nil when they do not exist.
+type known struct {
+	category *Category
+	offset   *Account
+}
+
+func at(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}
+
+// apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account, banking data on an
+// account that is none, a classification that is locked, a part that only a bank account can play.
+func (in *Update) apply(a *Account, k known) error {
+	if in.CategoryID != nil {
+		if k.category == nil {
+			return apierr.BadRequest.At(at("Category does not exist", "notFound", "categoryId"))
+		}
+		if a.CategoryLock != nil && k.category.Classification != a.Classification {
+			return errClassificationLocked.At(at("The ledger classification cannot change", "accountClassificationLocked", "categoryId"))
+		}
+		a.Category = CategoryRef{ID: k.category.ID, Name: k.category.Name, Classification: k.category.Classification}
+		a.Classification = k.category.Classification
+	}
+	if in.Name != nil {
+		a.Name = *in.Name
+	}
+	if in.Status != nil {
+		a.Status = *in.Status
+	}
+	a.Code, a.UniqueRef = in.Code.Or(a.Code), in.UniqueRef.Or(a.UniqueRef)
+	if err := in.applyOffset(a, k); err != nil {
+		return err
+	}
+	if err := in.applyBanking(a); err != nil {
+		return err
+	}
+	return in.applyAssignments(a)
+}
+
+func (in *Update) applyOffset(a *Account, k known) error {
+	switch {
+	case !in.OffsetAccountID.Present:
+		return nil
+	case in.OffsetAccountID.Value == nil:
+		a.OffsetAccount = nil
+		return nil
+	case k.offset == nil:
+		return apierr.BadRequest.At(at("Account does not exist", "notFound", "offsetAccountId"))
+	case k.offset.ID == a.ID:
+		return apierr.BadRequest.At(at("Account cannot offset itself", "sameAccount", "offsetAccountId"))
+	}
+	a.OffsetAccount = &Offset{ID: k.offset.ID, Name: k.offset.Name, UniqueRef: k.offset.UniqueRef, Status: k.offset.Status}
+	return nil
+}
+
+func (in *Update) applyBanking(a *Account) error {
+	b := in.Banking
+	switch {
+	case b == nil && (a.Type != TypeBank || a.Banking != nil):
+		return nil
+	case b == nil:
+		return apierr.BadRequest.At(at("Required field is missing", "required", "banking"))
+	case a.Type != TypeBank:
+		return errNotBank.At(at("Account is not a bank account", "notBankAccount", "banking"))
+	case a.Banking == nil && b.Category == nil:
+		return apierr.BadRequest.At(at("Required field is missing", "required", "banking", "category"))
+	}
+	var changed Banking
+	if a.Banking != nil {
+		changed = *a.Banking
+	}
+	if b.Category != nil {
+		changed.Category = *b.Category
+	}
+	if b.Currency != nil {
+		currency, err := money.ParseCurrency(*b.Currency)
+		if err != nil {
+			return apierr.BadRequest.At(at("Value is not the code of a currency", "currency", "banking", "currency"))
+		}
+		changed.Currency = string(currency)
+	}
+	changed.Type, changed.Last4 = b.Type.Or(changed.Type), b.Last4.Or(changed.Last4)
+	a.Banking = &changed
+	return nil
+}
+
+func (in *Update) applyAssignments(a *Account) error {
+	if in.Assignments == nil {
+		return nil
+	}
+	for i, part := range in.Assignments {
+		if part.needsBank() && a.Type != TypeBank {
+			return errNotBank.At(at("Account is not a bank account", "notBankAccount", "assignments", i))
+		}
+		if slices.Index(in.Assignments, part) != i {
+			return apierr.BadRequest.At(at("List holds an item twice", "unique", "assignments", i))
+		}
+	}
+	a.Assignments = in.Assignments
+	return nil
+}

@@ -1,0 +1,282 @@
+package account_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"stayledger/domain/account"
+	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Proves: DRY-29.
+func TestAccountLife(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	assets := category(x, "Banks", "asset")
+	offset := x.Post("/accounts", object{"name": "Mirror", "type": "ledger", "categoryId": assets}).Want(201).String("id")
+	r := x.Post("/accounts", object{
+		"name": "Trust bank", "code": "1000", "uniqueRef": "bank", "type": "bank", "categoryId": assets, "offsetAccountId": offset,
+		"banking": object{"category": "trust", "type": "deposit", "last4": "4321", "currency": "EUR"}, "assignments": []string{"payout_bankAccount"},
+	}).Want(201)
+	for path, want := range map[string]string{
+		"classification": "asset", "category.id": assets, "category.name": "Banks", "categoryLock": "null", "offsetAccount.id": offset,
+		"offsetAccount.status": "active", "banking.category": "trust", "banking.last4": "4321", "banking.currency": "eur", "banking.type": "deposit",
+		"assignments": `["payout_bankAccount"]`, "issues": "[]", "status": "active", "type": "bank",
+	} {
+		if got := r.String(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	x.Post("/accounts?dryRun=true", object{"name": "Dry", "type": "ledger", "categoryId": assets}).Want(201)
+	if got := x.Get("/accounts").Int("pagination.total"); got != 2 {
+		t.Errorf("%d accounts", got)
+	}
+	path := "/accounts/" + r.String("id")
+	changed := x.Put(path, object{"name": "Bank", "code": nil, "offsetAccountId": nil, "banking": object{"type": nil, "category": "operating"}}).Want(200)
+	for path, want := range map[string]string{
+		"name": "Bank", "code": "null", "uniqueRef": "bank", "offsetAccount": "null", "banking.category": "operating", "banking.type": "null",
+		"banking.last4": "4321", "banking.currency": "eur", "assignments": `["payout_bankAccount"]`,
+	} {
+		if got := changed.String(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	x.Put(path, object{"assignments": []string{}}).Want(200)
+	x.Delete(path).Want(204)
+	x.Get(path).WantError(apierr.CodeNotFound, "")
+}
+
+func TestAccountRefused(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	assets := category(x, "Assets", "asset")
+	unknown := id.New(x.DB.Now())
+	bank := object{"category": "trust"}
+	for _, test := range []struct {
+		body       object
+		reason     apierr.Reason
+		code, path string
+	}{
+		{object{"name": "A", "type": "ledger", "categoryId": unknown}, "", "notFound", "categoryId"},
+		{object{"name": "A", "type": "ledger", "categoryId": assets, "offsetAccountId": unknown}, "", "notFound", "offsetAccountId"},
+		{object{"name": "A", "type": "bank", "categoryId": assets}, "", "required", "banking"},
+		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{}}, "", "required", "banking.category"},
+		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{"category": "trust", "currency": "abc"}}, "", "currency", "banking.currency"},
+		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{"category": "trust", "last4": "12345"}}, "", "malformed", "banking.last4"},
+		{object{"name": "A", "type": "ledger", "categoryId": assets, "banking": bank}, apierr.ReasonNotBankAccount, "notBankAccount", "banking"},
+		{
+			object{"name": "A", "type": "ledger", "categoryId": assets, "assignments": []string{"openingBalance", "payout_bankAccount"}},
+			apierr.ReasonNotBankAccount, "notBankAccount", "assignments.1",
+		},
+		{object{"name": "A", "type": "ledger", "categoryId": assets, "assignments": []string{"openingBalance", "openingBalance"}}, "", "unique", "assignments.1"},
+		{object{"name": "A", "type": "ledger", "categoryId": assets, "assignments": []string{"king"}}, "", "enum", "assignments.0"},
+		{object{"name": "A", "type": "equity", "categoryId": assets}, "", "enum", "type"},
+	} {
+		x.Post("/accounts", test.body).WantError(apierr.CodeBadRequest, test.reason).WantIssue(test.code, test.path)
+	}
+}
+
+// Proves: RSN-19, RSN-20.
+func TestDuplicateNames(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	assets := category(x, "Assets", "asset")
+	x.Post("/account-categories", object{"name": "Assets", "classification": "asset"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
+	x.Post("/accounts", object{"name": "A", "code": "1", "uniqueRef": "a", "type": "ledger", "categoryId": assets}).Want(201)
+	b := x.Post("/accounts", object{"name": "B", "type": "ledger", "categoryId": assets}).Want(201).String("id")
+	for _, test := range []struct {
+		change object
+		reason apierr.Reason
+	}{
+		{object{"name": "A"}, apierr.ReasonDuplicateName},
+		{object{"code": "1"}, apierr.ReasonDuplicateName},
+		{object{"uniqueRef": "a"}, apierr.ReasonDuplicateUniqueRef},
+	} {
+		x.Put("/accounts/"+b, test.change).WantError(apierr.CodeConflict, test.reason)
+		created := object{"name": "C", "type": "ledger", "categoryId": assets}
+		maps.Copy(created, test.change)
+		x.Post("/accounts", created).WantError(apierr.CodeConflict, test.reason)
+	}
+}
+
+// The half of ERR-119 that bank feeds have no part in is here too: another team's digits are no conflict.
+//
+// Proves: ERR-117, ERR-118, ERR-120, ERR-121, RSN-18.
+func TestDuplicateLast4(t *testing.T) {
+	t.Parallel()
+	bank := func(x *apitest.Team, name, last4 string) *apitest.Response {
+		return x.Post("/accounts", object{
+			"name": name, "type": "bank", "categoryId": category(x, "Of "+name, "asset"), "banking": object{"category": "trust", "last4": last4},
+		})
+	}
+	x, y := newTeam(t), newTeam(t)
+	first := bank(x, "First", "1234").Want(201).String("id")
+	second := bank(x, "Second", "5678").Want(201).String("id")
+	bank(y, "Other team", "1234").Want(201)
+	for _, r := range []*apitest.Response{
+		bank(x, "Third", "1234"),
+		x.Put("/accounts/"+second, object{"banking": object{"last4": "1234"}}),
+	} {
+		r.WantError(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4).WantIssue("duplicateLast4", "banking.last4")
+		if r.Len("context.accountIds") != 1 || r.String("context.accountIds.0") != first || r.Len("context.accountConnectionIds") != 0 ||
+			r.String("context.lastDigits") != "1234" {
+			t.Errorf("got %s", r.Body)
+		}
+	}
+	x.Put("/accounts/"+first, object{"banking": object{"last4": "1234"}}).Want(200)
+}
+
+// Proves: RSN-01.
+func TestClassificationIsLockedByEntries(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	income, sibling := category(x, "Income", "revenue"), category(x, "More liabilities", "liability")
+	path := "/accounts/" + codes["2000"].String()
+	x.Put(path, object{"categoryId": income}).Want(200)
+	x.Put(path, object{"categoryId": sibling}).Want(200)
+	post(x, "2026-02-01", codes["1000"], codes["2000"])
+	if r := x.Get(path); r.String("categoryLock.status") != "locked" || r.String("categoryLock.reason") != "immutable" {
+		t.Errorf("the lock is %s", r.String("categoryLock"))
+	}
+	x.Put(path, object{"categoryId": income}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked)
+	x.Put("/account-categories/"+sibling, object{"classification": "revenue"}).
+		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked)
+	x.Put("/account-categories/"+sibling, object{"name": "Renamed"}).Want(200)
+	x.Put("/account-categories/"+income, object{"classification": "expense"}).Want(200)
+	x.Put(path, object{"categoryId": category(x, "Liabilities too", "liability")}).Want(200)
+}
+
+// Proves: ERR-72, ERR-73, ERR-74, RSN-03.
+func TestAccountInUse(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	post(x, "2026-02-01", codes["2100"], codes["2300"])
+	path := func(code string) string { return "/accounts/" + codes[code].String() }
+	fee := id.New(x.DB.Now())
+	x.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id,
+			debit_account_id, created_at, updated_at)
+		values (@team, @id, 'Fee', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @credit, @debit, now(), now())`,
+		db.Args{"id": fee, "credit": codes["4100"], "debit": codes["5100"]})
+	for _, test := range []struct{ code, reasons, suggested string }{
+		{"2200", `["assignments"]`, ""},
+		{"4030", `["lineMappings"]`, ""},
+		{"4100", `["recurringFees"]`, ""},
+		{"2300", `["journalEntries"]`, "archive"},
+		{"2100", `["journalEntries","lineMappings"]`, ""},
+	} {
+		r := x.Delete(path(test.code)).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+		if got := r.String("context.lockReasons"); got != test.reasons {
+			t.Errorf("%s: reasons %s", test.code, got)
+		}
+		if suggested := r.Has("context.suggestedOnLocked"); suggested != (test.suggested != "") {
+			t.Errorf("%s: %s", test.code, r.Body)
+		}
+		if test.suggested == "" {
+			x.Delete(path(test.code)+"?onLocked=archive").WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+			x.Put(path(test.code), object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+		}
+	}
+	x.Delete(path("2300") + "?onLocked=archive").Want(204)
+	if got := x.Get(path("2300")).Want(200).String("status"); got != "inactive" {
+		t.Errorf("the status is %s", got)
+	}
+	x.Put(path("2300"), object{"assignments": []string{"transfer_ownerPayout"}}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
+	x.Put(path("2300"), object{"assignments": []string{"openingBalance"}}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+	x.Exec(`update fee set status = 'inactive' where team_id = @team`, nil)
+	x.Put(path("4100"), object{"status": "inactive"}).Want(200)
+	x.Delete(path("5200")).Want(204)
+}
+
+func TestLockedHistoryKeepsAnAccountActive(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	post(x, "2026-02-01", codes["5110"], codes["2300"])
+	x.System(closeBooks(x.ID, "2026-03-01"))
+	path := "/accounts/" + codes["5110"].String()
+	if r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse); r.Has("context.suggestedOnLocked") {
+		t.Errorf("got %s", r.Body)
+	}
+	r := x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+	if got := r.String("context.lockReasons"); got != `["lockedJournalEntries"]` {
+		t.Errorf("reasons %s", got)
+	}
+	x.System(closeBooks(x.ID, "2026-02-01"))
+	x.Exec(`update ledger_entry set statement_id = @statement where team_id = @team`, db.Args{"statement": id.New(x.DB.Now())})
+	x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+	x.Exec(`update ledger_entry set statement_id = null where team_id = @team`, nil)
+	x.Put(path, object{"status": "inactive"}).Want(200)
+}
+
+func TestAssignmentsMove(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	to := "/accounts/" + codes["2300"].String()
+	r := x.Put(to, object{"assignments": []string{"accountsPayable", "openingBalance"}}).Want(200)
+	if got := r.String("assignments"); got != `["accountsPayable","openingBalance"]` {
+		t.Errorf("assigned %s", got)
+	}
+	for _, code := range []string{"2200", "2900"} {
+		if got := x.Get("/accounts/" + codes[code].String()).String("assignments"); got != "[]" {
+			t.Errorf("%s still has %s", code, got)
+		}
+	}
+	x.Put(to, object{"assignments": []string{"openingBalance"}}).Want(200)
+	if got := x.Get("/accounts?assignment=accountsPayable").Int("pagination.total"); got != 0 {
+		t.Errorf("%d accounts play a part that was given up", got)
+	}
+}
+
+func TestAccountLists(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	list := func(query string) []string {
+		r := x.Get("/accounts?" + query).Want(200)
+		out := []string{}
+		for i := range r.Len("data") {
+			out = append(out, r.String(fmt.Sprintf("data.%d.code", i)))
+		}
+		return out
+	}
+	for query, want := range map[string][]string{
+		"type=bank":                                {"1000", "1010"},
+		"type=bank&sort=-code":                     {"1010", "1000"},
+		"assignment=payout_bankAccount":            {"1000"},
+		"search=cleaning":                          {"4010", "4110", "5110"},
+		"search=cleaning&sort=name":                {"5110", "4010", "4110"},
+		"classification=asset&type=ledger":         {"1100", "1110", "1120"},
+		"status=inactive":                          {},
+		"ids=" + codes["1000"].String():            {"1000"},
+		"type=bank&ids=!" + codes["1000"].String(): {"1010"},
+	} {
+		if got := list(query); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", query, got, want)
+		}
+	}
+	r := x.Get("/account-categories?classification=expense&sort=-position").Want(200)
+	if r.Len("data") != 3 || r.String("data.0.name") != "Property expenses" {
+		t.Errorf("categories %s", r.Body)
+	}
+}
+
+// Proves: PAG-31.
+func TestOtherTeamsAccountsAreUnknown(t *testing.T) {
+	t.Parallel()
+	x, codes := standard(t)
+	y := newTeam(t)
+	path := "/accounts/" + codes["5200"].String()
+	y.Get(path).WantError(apierr.CodeNotFound, "")
+	y.Put(path, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
+	y.Delete(path).WantError(apierr.CodeNotFound, "")
+	if got := y.Get("/accounts?ids=" + codes["5200"].String()).Int("pagination.total"); got != 0 {
+		t.Error("another team's account is listed")
+	}
+	theirs := x.Get("/account-categories").String("data.0.id")
+	y.Put("/account-categories/"+theirs, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
+	y.Post("/accounts", object{"name": "A", "type": string(account.TypeLedger), "categoryId": theirs}).
+		WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "categoryId")
+}

@@ -1,0 +1,220 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+type standardCategory struct {
+	name           string
+	classification Classification
+}
+
+type standardAccount struct {
+	code, name string
+	category   string
+	banking    BankingCategory
+	assignment Assignment
+}
+
+type standardMapping struct {
+	lineType, code string
+	party          *string
+}
+
+const (
+	categoryBanks       = "Bank accounts"
+	categoryReceivables = "Receivables and reserves"
+	categoryGuests      = "Guest funds"
+	categoryTaxes       = "Taxes payable"
+	categoryPayables    = "Payables"
+	categoryEquity      = "Owner and manager balances"
+	categoryStays       = "Reservation revenue"
+	categoryManager     = "Management revenue"
+	categoryProcessing  = "Channel and payment costs"
+	categoryOwnerFees   = "Fees charged to owners"
+	categoryProperty    = "Property expenses"
+)
+
+func standardCategories() []standardCategory {
+	return []standardCategory{
+		{categoryBanks, Asset},
+		{categoryReceivables, Asset},
+		{categoryGuests, Liability},
+		{categoryTaxes, Liability},
+		{categoryPayables, Liability},
+		{categoryEquity, Liability},
+		{categoryStays, Revenue},
+		{categoryManager, Revenue},
+		{categoryProcessing, Expense},
+		{categoryOwnerFees, Expense},
+		{categoryProperty, Expense},
+	}
+}
+
+func standardAccounts() []standardAccount {
+	return []standardAccount{
+		{"1000", "Trust bank", categoryBanks, Trust, PayoutBankAccount},
+		{"1010", "Operating bank", categoryBanks, Operating, ""},
+		{"1100", "Processor reserve", categoryReceivables, "", DepositReserve},
+		{"1110", "Co-host payouts receivable", categoryReceivables, "", DepositCoHostPayout},
+		{"1120", "Deposit VAT withheld", categoryReceivables, "", DepositVAT},
+		{"2000", "Guest deposits, net of receivables", categoryGuests, "", AccountsReceivable},
+		{"2010", "Deferred revenue", categoryGuests, "", DeferredRevenue},
+		{"2100", "Lodging taxes payable", categoryTaxes, "", ""},
+		{"2110", "Sales tax payable", categoryTaxes, "", ExpenseSalesTax},
+		{"2200", "Accounts payable", categoryPayables, "", AccountsPayable},
+		{"2300", "Security deposits held", categoryGuests, "", ""},
+		{"2400", "Owner and manager distributions", categoryEquity, "", PayoutDistribution},
+		{"2500", "Due to / from trust", categoryPayables, "", DueToFromTrust},
+		{"2900", "Opening balance", categoryEquity, "", OpeningBalance},
+		{"4000", "Rent", categoryStays, "", ""},
+		{"4010", "Cleaning fees", categoryStays, "", ""},
+		{"4020", "Guest fees", categoryStays, "", ""},
+		{"4030", "Damage", categoryStays, "", ""},
+		{"4090", "Cancellation revenue", categoryStays, "", CancellationRevenue},
+		{"4100", "Management commission revenue", categoryManager, "", ""},
+		{"4110", "Cleaning revenue", categoryManager, "", ""},
+		{"4120", "Other fee revenue", categoryManager, "", ""},
+		{"4190", "Expense markup revenue", categoryManager, "", ExpenseMarkup},
+		{"5000", "Channel fees", categoryProcessing, "", DepositChannelFee},
+		{"5010", "Merchant fees", categoryProcessing, "", DepositMerchantFee},
+		{"5100", "Management commission", categoryOwnerFees, "", ""},
+		{"5110", "Cleaning", categoryOwnerFees, "", ""},
+		{"5120", "Other fees charged to owners", categoryOwnerFees, "", ""},
+		{"5200", "Repairs, supplies, utilities", categoryProperty, "", ""},
+		{"5290", "Expense reimbursement", categoryProperty, "", ExpenseReimbursement},
+	}
+}
+
+func standardMappings() []standardMapping {
+	owners := "owners"
+	return []standardMapping{
+		{"rent", "4000", &owners},
+		{"cleaningFee", "4010", &owners},
+		{"guestFee", "4020", &owners},
+		{"damage", "4030", &owners},
+		{"discount", "4000", &owners},
+		{"other", "4020", &owners},
+		{"tax", "2100", nil},
+		{"cancellation", "4090", &owners},
+	}
+}
+
+// InstallStandard gives the team the recommended chart: categories, accounts, assignments and the mapping of reservation line types.
+// It adds what is missing and changes nothing that is there: an account stands for its place in the chart when it plays the part, has the
+// code or has the name, in this order. Running it again adds nothing.
+func InstallStandard(ctx context.Context, tx *db.Tx) error {
+	have, err := readChart(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("read the chart: %w", err)
+	}
+	var writes []db.Stmt
+	for i, c := range standardCategories() {
+		if have.categories[c.name].IsZero() {
+			category := id.New(tx.Now)
+			have.categories[c.name] = category
+			writes = append(writes, db.Stmt{
+				SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
+					values (@team, @id, @name, @classification, @position, @now)`,
+				Args: db.Args{"team": tx.Team, "id": category, "name": c.name, "classification": c.classification, "position": have.position + int64(i) + 1, "now": tx.Now},
+			})
+		}
+	}
+	for _, a := range standardAccounts() {
+		holder := have.stand(a)
+		if holder.IsZero() {
+			holder = id.New(tx.Now)
+			writes = append(writes, insertStandard(tx, a, holder, have.categories[a.category]))
+		}
+		have.codes[a.code] = holder
+		if a.assignment != "" && have.assigned[a.assignment].IsZero() {
+			have.assigned[a.assignment] = holder
+			writes = append(writes, db.Stmt{
+				SQL:  `insert into account_assignment (team_id, assignment, account_id) values (@team, @assignment, @account)`,
+				Args: db.Args{"team": tx.Team, "assignment": a.assignment, "account": holder},
+			})
+		}
+	}
+	for _, m := range standardMappings() {
+		writes = append(writes, db.Stmt{
+			SQL: `insert into reservation_line_mapping (team_id, line_type, account_id, party) values (@team, @type, @account, @party)
+				on conflict (team_id, line_type) do nothing`,
+			Args: db.Args{"team": tx.Team, "type": m.lineType, "account": have.codes[m.code], "party": m.party},
+		})
+	}
+	if err := tx.Pipeline(ctx, writes...); err != nil {
+		return fmt.Errorf("install the standard chart: %w", err)
+	}
+	return nil
+}
+
+func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.Stmt {
+	kind, banking, depositType := TypeLedger, (*string)(nil), (*string)(nil)
+	if a.banking != "" {
+		text, deposit := string(a.banking), "deposit"
+		kind, banking, depositType = TypeBank, &text, &deposit
+	}
+	return db.Stmt{
+		SQL: `insert into account (team_id, id, code, name, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
+			values (@team, @id, @code, @name, @type, @category, @banking::text, @deposit,
+				case when @banking::text is not null then (select default_currency from team where team_id = @team) end, @now, @now)`,
+		Args: db.Args{
+			"team": tx.Team, "id": account, "code": a.code, "name": a.name, "type": kind, "category": category,
+			"banking": banking, "deposit": depositType, "now": tx.Now,
+		},
+	}
+}
+
+// chart is what the team has already.
+type chart struct {
+	categories map[string]id.ID
+	codes      map[string]id.ID
+	names      map[string]id.ID
+	assigned   map[Assignment]id.ID
+	position   int64
+}
+
+// stand is the account that already stands for a place in the standard chart, or the zero id.
+func (c *chart) stand(a standardAccount) id.ID {
+	if a.assignment != "" && !c.assigned[a.assignment].IsZero() {
+		return c.assigned[a.assignment]
+	}
+	if holder := c.codes[a.code]; !holder.IsZero() {
+		return holder
+	}
+	return c.names[a.name]
+}
+
+func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
+	type named struct {
+		ID       id.ID
+		Name     string
+		Code     *string
+		Position int64
+	}
+	out := &chart{categories: map[string]id.ID{}, codes: map[string]id.ID{}, names: map[string]id.ID{}}
+	args := db.Args{"team": tx.Team}
+	categories, err := db.Select[named](ctx, tx, `select id, name, null as code, position from account_category where team_id = @team order by position, id`, args)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range categories {
+		out.categories[c.Name], out.position = c.ID, max(out.position, c.Position)
+	}
+	accounts, err := db.Select[named](ctx, tx, `select id, name, code, 0 as position from account where team_id = @team order by id`, args)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		out.names[a.Name] = a.ID
+		if a.Code != nil {
+			out.codes[*a.Code] = a.ID
+		}
+	}
+	out.assigned, err = Assigned(ctx, tx)
+	return out, err
+}

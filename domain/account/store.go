@@ -1,0 +1,241 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const (
+	accountColumns = `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
+		jsonb_build_object('id', c.id, 'name', c.name, 'classification', c.classification) as category, c.classification,
+		case when exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)
+			then jsonb_build_object('status', 'locked', 'reason', 'immutable') end as category_lock,
+		coalesce((select array_agg(s.assignment order by s.assignment) from account_assignment s
+			where s.team_id = a.team_id and s.account_id = a.id), '{}') as assignments,
+		case when o.id is not null
+			then jsonb_build_object('id', o.id, 'name', o.name, 'uniqueRef', o.unique_ref, 'status', o.status) end as offset_account,
+		case when a.type = 'bank' then jsonb_build_object('category', a.banking_category, 'type', a.banking_type,
+			'last4', a.banking_last4, 'currency', a.banking_currency) end as banking,
+		'[]'::jsonb as issues, a.created_at, a.updated_at`
+	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
+	categoryColumns = `id, name, classification, position, created_at`
+)
+
+// ByID gives accounts of the team by id; ids that name none are absent.
+func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+accountColumns+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	out := make(map[id.ID]Account, len(rows))
+	for _, a := range rows {
+		out[a.ID] = a
+	}
+	return out, nil
+}
+
+func accountQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: accountColumns, From: accountFrom, Where: []string{"a.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{
+			"name": {Expr: "a.name", Text: true}, "code": {Expr: "a.code", Text: true, Nullable: true}, "createdAt": {Expr: "a.created_at"},
+		},
+		Default: "code", ID: "a.id",
+	}
+}
+
+// byIDs narrows a list to some ids or, with a leading "!", to all others.
+func byIDs(q *page.Query, column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	ids := make([]id.ID, len(list))
+	for i, text := range list {
+		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
+	}
+	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
+}
+
+func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+	found, err := ByID(ctx, tx, []id.ID{account})
+	if err != nil {
+		return nil, err
+	}
+	a, ok := found[account]
+	if !ok {
+		return nil, apierr.NotFound
+	}
+	return &a, nil
+}
+
+// lock keeps an account from changing until the transaction ends and reads it.
+func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+accountColumns+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
+		db.Args{"team": tx.Team, "id": account})
+	if err != nil {
+		return nil, fmt.Errorf("lock account: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// loadKnown reads what a change names.
+func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
+	var k known
+	if in.CategoryID != nil {
+		c, err := oneCategory(ctx, tx, *in.CategoryID)
+		if err != nil && !errors.Is(err, apierr.NotFound) {
+			return k, err
+		}
+		k.category = c
+	}
+	if v := in.OffsetAccountID.Value; v != nil {
+		a, err := one(ctx, tx, *v)
+		if err != nil && !errors.Is(err, apierr.NotFound) {
+			return k, err
+		}
+		k.offset = a
+	}
+	return k, nil
+}
+
+// last4Holders are the other bank accounts of the team with these last digits.
+func last4Holders(ctx context.Context, tx *db.Tx, a *Account) ([]id.ID, error) {
+	return db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and id <> @id order by id`,
+		db.Args{"team": tx.Team, "last4": a.Banking.Last4, "id": a.ID})
+}
+
+// save is the statements that write an account and the parts it plays.
+func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
+	args := db.Args{
+		"team": tx.Team, "id": a.ID, "code": a.Code, "name": a.Name, "ref": a.UniqueRef, "status": a.Status, "category": a.Category.ID,
+		"offset": id.Zero, "banking": nil, "deposit": nil, "last4": nil, "currency": nil, "now": tx.Now,
+	}
+	if a.OffsetAccount != nil {
+		args["offset"] = a.OffsetAccount.ID
+	}
+	if b := a.Banking; b != nil {
+		args["banking"], args["deposit"], args["last4"], args["currency"] = string(b.Category), b.Type, b.Last4, b.Currency
+	}
+	s := db.Stmt{
+		SQL: `update account set code = @code, name = @name, unique_ref = @ref, status = @status, category_id = @category,
+			offset_account_id = @offset, banking_category = @banking, banking_type = @deposit, banking_last4 = @last4,
+			banking_currency = @currency, updated_at = @now where team_id = @team and id = @id`,
+		Args: args,
+	}
+	if isNew {
+		args["type"] = a.Type
+		s.SQL = `insert into account (team_id, id, code, name, unique_ref, status, type, category_id, offset_account_id, banking_category,
+				banking_type, banking_last4, banking_currency, created_at, updated_at)
+			select @team, @id, @code, @name, @ref, @status, @type, @category, @offset, @banking::text, @deposit, @last4,
+				case when @banking::text is not null then coalesce(nullif(@currency::text, ''), t.default_currency) end, @now, @now
+			from team t where t.id = @team`
+	}
+	parts := make([]string, len(a.Assignments))
+	for i, p := range a.Assignments {
+		parts[i] = string(p)
+	}
+	return []db.Stmt{
+		s,
+		{
+			SQL:  `delete from account_assignment where team_id = @team and account_id = @id and not assignment = any(@parts::text[])`,
+			Args: db.Args{"team": tx.Team, "id": a.ID, "parts": parts},
+		},
+		{
+			SQL: `insert into account_assignment (team_id, assignment, account_id) select @team, part, @id from unnest(@parts::text[]) part
+				on conflict (team_id, assignment) do update set account_id = excluded.account_id`,
+			Args: db.Args{"team": tx.Team, "id": a.ID, "parts": parts},
+		},
+	}
+}
+
+func conflict(err error) error {
+	switch db.Constraint(err) {
+	case "account_name", "account_code", "account_category_name":
+		return errDuplicateName.Because(err)
+	case "account_unique_ref":
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return err
+}
+
+func usage(ctx context.Context, tx *db.Tx, account id.ID) (Usage, error) {
+	return db.Get[Usage](ctx, tx, `select
+		exists (select from ledger_entry where team_id = @team and account_id = @id) as journal_entries,
+		exists (select from ledger_entry e join team t on t.id = e.team_id where e.team_id = @team and e.account_id = @id
+			and (e.txn_at < t.books_closed_at or e.statement_id is not null)) as locked_entries,
+		exists (select from transaction where team_id = @team and (account_id = @id or payment_account_id = @id))
+			or exists (select from transaction_line where team_id = @team and account_id = @id) as transactions,
+		exists (select from reservation_line where team_id = @team and account_id = @id) as reservations,
+		exists (select from fee where team_id = @team and (credit_account_id = @id or debit_account_id = @id)) as recurring_fees,
+		exists (select from fee where team_id = @team and status = 'active' and (credit_account_id = @id or debit_account_id = @id)) as active_fees,
+		exists (select from reservation_line_mapping where team_id = @team and account_id = @id) as line_mappings,
+		exists (select from account_assignment where team_id = @team and account_id = @id) as assignments,
+		exists (select from account where team_id = @team and offset_account_id = @id) as offset_accounts,
+		exists (select from contact where team_id = @team and payout_account_id = @id) as payout_accounts`,
+		db.Args{"team": tx.Team, "id": account})
+}
+
+func remove(ctx context.Context, tx *db.Tx, account id.ID) error {
+	_, err := tx.Exec(ctx, `delete from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
+	return err
+}
+
+func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
+	_, err := tx.Exec(ctx, `update account set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": account, "now": tx.Now})
+	return err
+}
+
+func categoryQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: categoryColumns, From: "account_category", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts:   page.Sorts{"name": {Expr: "name", Text: true}, "position": {Expr: "position"}, "createdAt": {Expr: "created_at"}},
+		Default: "position", ID: "id",
+	}
+}
+
+func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
+	rows, err := db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": category})
+	if err != nil {
+		return nil, fmt.Errorf("read category: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// insertCategory puts a category at its position or, when that is 0, behind the others.
+func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
+	_, err := tx.Exec(ctx, `insert into account_category (team_id, id, name, classification, position, created_at)
+		select @team, @id, @name, @classification, coalesce(nullif(@position::bigint, 0),
+			(select coalesce(max(position), 0) + 1 from account_category where team_id = @team)), @now`,
+		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position, "now": tx.Now})
+	return conflict(err)
+}
+
+func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
+	_, err := tx.Exec(ctx, `update account_category set name = @name, classification = @classification, position = @position
+		where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position})
+	return conflict(err)
+}
+
+// posted reports whether ledger entries use an account of the category.
+func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from account a where a.team_id = @team and a.category_id = @id
+		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
+}

@@ -1,0 +1,198 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// BatchItem is one contact of a batch.
+type BatchItem struct {
+	ID *id.ID `json:"id,omitempty" doc:"The contact to change; without it the reference decides."`
+	Update
+}
+
+// Batch is many contacts at once.
+type Batch struct {
+	Data []BatchItem `json:"data" minItems:"1" maxItems:"20000"`
+}
+
+// Written is an item that landed.
+type Written struct {
+	ID        id.ID   `json:"id"`
+	UniqueRef *string `json:"uniqueRef"`
+	Index     int     `json:"index" doc:"Place in the request, from 0."`
+}
+
+// Refused is an item that did not land. Rules ERR-18, ERR-19.
+type Refused struct {
+	Index     int           `json:"index" doc:"Place in the request, from 0."`
+	UniqueRef *string       `json:"uniqueRef"`
+	Code      apierr.Code   `json:"code"`
+	Reason    apierr.Reason `json:"reason,omitempty"`
+	Message   string        `json:"message"`
+	Context   any           `json:"context,omitempty"`
+}
+
+// Outcome is what became of a batch.
+type Outcome struct {
+	Data   []Written `json:"data"`
+	Issues []Refused `json:"issues"`
+}
+
+type batchInput struct {
+	Atomic bool `query:"atomic" doc:"Nothing lands unless everything does."`
+	Body   Batch
+}
+
+// statementsAtOnce bounds the memory of a round trip.
+const statementsAtOnce = 1000
+
+// batch loads everything the items name in two statements, decides item by item in memory, and writes the good ones.
+func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
+	items := in.Body.Data
+	var ids []id.ID
+	var refs []string
+	changes := make([]*Update, len(items))
+	for i := range items {
+		changes[i] = &items[i].Update
+		if items[i].ID != nil {
+			ids = append(ids, *items[i].ID)
+		}
+		if ref := items[i].UniqueRef.Value; ref != nil {
+			refs = append(refs, *ref)
+		}
+	}
+	found, err := lock(ctx, tx, ids, refs)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(ctx, tx, changes)
+	if err != nil {
+		return nil, err
+	}
+	b := newBatcher(tx, w, found)
+	for i := range items {
+		b.add(i, &items[i])
+	}
+	if in.Atomic && len(b.out.Issues) > 0 {
+		b.out.Data = []Written{}
+		return &b.out, nil
+	}
+	for part := range slices.Chunk(b.writes, statementsAtOnce) {
+		if err := tx.Pipeline(ctx, part...); err != nil {
+			return nil, fmt.Errorf("write contacts: %w", conflict(err))
+		}
+	}
+	return &b.out, nil
+}
+
+// batcher is the team's contacts as they stand after the items decided so far.
+type batcher struct {
+	tx     *db.Tx
+	writer writer
+	byID   map[id.ID]*stored
+	byRef  map[string]id.ID
+	done   map[id.ID]bool
+	writes []db.Stmt
+	out    Outcome
+}
+
+func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
+	b := &batcher{
+		tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{},
+		out: Outcome{Data: []Written{}, Issues: []Refused{}},
+	}
+	for i := range found {
+		b.byID[found[i].ID] = &found[i]
+		if ref := found[i].UniqueRef; ref != nil {
+			b.byRef[*ref] = found[i].ID
+		}
+	}
+	return b
+}
+
+func (b *batcher) add(index int, item *BatchItem) {
+	c, isNew, err := b.decide(item)
+	if err != nil {
+		b.out.Issues = append(b.out.Issues, refusal(index, item.UniqueRef.Value, apierr.From(err)))
+		return
+	}
+	b.done[c.ID] = true
+	if old := b.byID[c.ID]; old != nil && old.UniqueRef != nil {
+		delete(b.byRef, *old.UniqueRef)
+	}
+	if c.UniqueRef != nil {
+		b.byRef[*c.UniqueRef] = c.ID
+	}
+	b.writes = append(b.writes, save(b.tx, c, isNew))
+	b.out.Data = append(b.out.Data, Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
+}
+
+func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
+	old, err := b.target(item)
+	if err != nil {
+		return nil, false, err
+	}
+	if old == nil {
+		if err := checkComplete(item); err != nil {
+			return nil, false, err
+		}
+	}
+	if c, err = b.writer.decide(old, &item.Update); err != nil {
+		return nil, false, err
+	}
+	if old == nil {
+		fill(b.tx, c)
+	}
+	if c.UniqueRef != nil {
+		if holder, taken := b.byRef[*c.UniqueRef]; taken && holder != c.ID {
+			return nil, false, errDuplicateUniqueRef
+		}
+	}
+	return c, old == nil, nil
+}
+
+// target is the contact that an item changes, or nil for a new one. A contact is written at most once in a batch.
+func (b *batcher) target(item *BatchItem) (*stored, error) {
+	var target id.ID
+	switch {
+	case item.ID != nil:
+		if target = *item.ID; b.byID[target] == nil {
+			return nil, apierr.NotFound
+		}
+	case item.UniqueRef.Value != nil:
+		target = b.byRef[*item.UniqueRef.Value]
+	}
+	if b.done[target] {
+		return nil, errDuplicateUniqueRef
+	}
+	return b.byID[target], nil
+}
+
+func checkComplete(item *BatchItem) error {
+	var issues []apierr.Issue
+	if item.Type == nil {
+		issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{"type"}, Schema: "body"})
+	}
+	if item.Name == nil {
+		issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{"name"}, Schema: "body"})
+	}
+	if issues == nil {
+		return nil
+	}
+	return apierr.BadRequest.At(issues...)
+}
+
+// refusal renders an item's error; the findings of a validation stand in the context, since an item has no issues of its own.
+func refusal(index int, ref *string, e *apierr.Error) Refused {
+	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
+	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
+		out.Context = map[string]any{"issues": issues}
+	}
+	return out
+}

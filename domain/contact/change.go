@@ -1,0 +1,99 @@
+package contact
+
+import (
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+// Optional are the fields that a contact can go without.
+type Optional struct {
+	UniqueRef       api.Opt[string]      `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
+	Status          *Status              `json:"status,omitempty"`
+	FirstName       api.Opt[string]      `json:"firstName,omitzero" minLength:"1" maxLength:"200"`
+	Email           api.Opt[string]      `json:"email,omitzero" format:"email" maxLength:"254"`
+	Phone           api.Opt[string]      `json:"phone,omitzero" minLength:"1" maxLength:"50"`
+	Address         api.Opt[Address]     `json:"address,omitzero"`
+	CompanyType     api.Opt[CompanyType] `json:"companyType,omitzero"`
+	TaxIdentifier   api.Opt[string]      `json:"taxIdentifier,omitzero" pattern:"^([0-9A-Za-z][ -]?){4,20}$" doc:"Only the last four characters are kept."`
+	PayoutAccountID api.Opt[id.ID]       `json:"payoutAccountId,omitzero" doc:"A bank account."`
+}
+
+// Create is a contact to be.
+type Create struct {
+	Type Type   `json:"type"`
+	Name string `json:"name" minLength:"1" maxLength:"200"`
+	Optional
+}
+
+// Update changes the fields that are present; null clears.
+type Update struct {
+	Type *Type   `json:"type,omitempty"`
+	Name *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Optional
+}
+
+// writer is what a decision knows of the caller and the team's accounts.
+type writer struct {
+	vendorsOnly bool
+	// accounts are the accounts named as payout accounts: true for bank accounts.
+	accounts map[id.ID]bool
+}
+
+// stored is a contact as it stands; Owned says that it is or was the member of an ownership period.
+type stored struct {
+	Contact
+	Owned bool
+}
+
+// decide gives the contact as it will be, or refuses: missing scope for an owner (AUTH-53), a type that cannot change, an unknown payout
+// account. A new contact has no old one.
+func (w writer) decide(old *stored, in *Update) (*Contact, error) {
+	var c Contact
+	if old != nil {
+		c = old.Contact
+	}
+	in.apply(&c)
+	if w.vendorsOnly && (c.Type == Owner || old != nil && old.Type == Owner) {
+		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"contacts:write"}})
+	}
+	if old != nil && old.Owned && c.Type != Owner {
+		return nil, errTypeLocked.At(apierr.Issue{Message: "An owner of a listing stays an owner", Code: "contactTypeLocked", Path: []any{"type"}, Schema: "body"})
+	}
+	if in.PayoutAccountID.Value == nil {
+		return &c, nil
+	}
+	switch bank, known := w.accounts[*in.PayoutAccountID.Value]; {
+	case !known:
+		return nil, apierr.BadRequest.At(apierr.Issue{Message: "Account does not exist", Code: "notFound", Path: []any{"payoutAccountId"}, Schema: "body"})
+	case !bank:
+		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"payoutAccountId"}, Schema: "body"})
+	}
+	return &c, nil
+}
+
+func (in *Update) apply(c *Contact) {
+	if in.Type != nil {
+		c.Type = *in.Type
+	}
+	if in.Name != nil {
+		c.Name = *in.Name
+	}
+	if in.Status != nil {
+		c.Status = *in.Status
+	}
+	c.UniqueRef = in.UniqueRef.Or(c.UniqueRef)
+	c.FirstName = in.FirstName.Or(c.FirstName)
+	c.Email = in.Email.Or(c.Email)
+	c.Phone = in.Phone.Or(c.Phone)
+	c.Address = in.Address.Or(c.Address)
+	c.CompanyType = in.CompanyType.Or(c.CompanyType)
+	c.PayoutAccountID = in.PayoutAccountID.Or(c.PayoutAccountID)
+	if in.TaxIdentifier.Present {
+		c.TaxIdentifier = nil
+		if v := in.TaxIdentifier.Value; v != nil {
+			masked := mask + lastFour(*v)
+			c.TaxIdentifier = &masked
+		}
+	}
+}

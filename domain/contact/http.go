@@ -1,0 +1,187 @@
+package contact
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const (
+	tag = "Contacts"
+	// Either scope opens the route; with the second alone only vendors can be written.
+	writeScope = "contacts:write|contacts:vendors:write"
+	batchBytes = 32 << 20
+)
+
+// Endpoints are the routes of contacts.
+func Endpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/contacts", ID: "listContacts", Tag: tag, Summary: "List owners and vendors",
+			Scopes: []string{"contacts:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag, Summary: "Create an owner or vendor",
+			Doc: "Fails with 403 for an owner when the credential may write vendors only, 400 for an unknown payout account or one that is no bank" +
+				" account (reason notBankAccount), 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{writeScope}, DryRun: true, Status: http.StatusCreated,
+		}, create),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/contacts/batch", ID: "batchContacts", Tag: tag, Summary: "Create and change many contacts",
+			Doc: "An item with the id or the reference of a contact changes it; any other creates one. Good items land and bad ones are reported" +
+				" with the codes and reasons of the single routes; with atomic=true nothing lands when one item is bad.",
+			Scopes: []string{writeScope}, DryRun: true, MaxBody: batchBytes,
+		}, batch),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag, Summary: "Read a contact with the listings it owns today",
+			Doc: "Fails with 404 for an unknown contact.", Scopes: []string{"contacts:read"}, OneStatement: true,
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/contacts/{id}", ID: "updateContact", Tag: tag, Summary: "Change a contact",
+			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown contact, 403 for an owner when the credential may" +
+				" write vendors only, 400 when an owner of a listing would become a vendor (issue contactTypeLocked), 400 for an unknown payout" +
+				" account, 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{writeScope}, DryRun: true,
+		}, put),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag, Summary: "Delete or archive a contact",
+			Doc: "Fails with 404 for an unknown contact, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
+				" instead.",
+			Scopes: []string{"contacts:delete"}, DryRun: true,
+		}, del),
+	}
+}
+
+type listInput struct {
+	page.Params
+	Sort       string   `query:"sort" enum:"name,-name,email,-email,createdAt,-createdAt" default:"createdAt"`
+	IDs        []string `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
+	Type       Type     `query:"type"`
+	Status     Status   `query:"status"`
+	Search     string   `query:"search" maxLength:"200" doc:"Part of the name, first name or e-mail address."`
+	UniqueRefs []string `query:"uniqueRefs"`
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], error) {
+	q := query(tx)
+	byIDs(&q, "c.id", in.IDs)
+	if in.Type != "" {
+		q.And("c.type = @type", db.Args{"type": in.Type})
+	}
+	if in.Status != "" {
+		q.And("c.status = @status", db.Args{"status": in.Status})
+	}
+	if in.Search != "" {
+		q.And("(c.name ilike @search or c.first_name ilike @search or c.email ilike @search)", db.Args{"search": page.Like(in.Search)})
+	}
+	if in.UniqueRefs != nil {
+		q.And("c.unique_ref = any(@refs)", db.Args{"refs": in.UniqueRefs})
+	}
+	return page.List[Contact](ctx, tx, q, in.Params, in.Sort)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) { return one(ctx, tx, in.ID) }
+
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Detail, error) {
+	return Add(ctx, tx, &in.Body)
+}
+
+// Add makes a contact. It fails as createContact does.
+func Add(ctx context.Context, tx *db.Tx, c *Create) (*Detail, error) {
+	return write(ctx, tx, nil, &Update{Type: &c.Type, Name: &c.Name, Optional: c.Optional})
+}
+
+type putInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
+	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return write(ctx, tx, &found[0], &in.Body)
+}
+
+func write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*Detail, error) {
+	w, err := newWriter(ctx, tx, []*Update{in})
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.decide(old, in)
+	if err != nil {
+		return nil, err
+	}
+	if old == nil {
+		fill(tx, c)
+	}
+	if err := tx.Pipeline(ctx, save(tx, c, old == nil)); err != nil {
+		return nil, conflict(err)
+	}
+	return one(ctx, tx, c.ID)
+}
+
+// fill gives a new contact what only the service decides.
+func fill(tx *db.Tx, c *Contact) {
+	c.ID = tx.NewID()
+	if c.Status == "" {
+		c.Status = Active
+	}
+}
+
+func newWriter(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
+	var named []id.ID
+	for _, c := range changes {
+		if v := c.PayoutAccountID.Value; v != nil {
+			named = append(named, *v)
+		}
+	}
+	known, err := accounts(ctx, tx, named)
+	return writer{vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
+}
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a contact in use."`
+}
+
+func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	used, err := usage(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch refused := used.checkDelete(); {
+	case refused == nil:
+		err = remove(ctx, tx, in.ID)
+	case in.OnLocked == "archive":
+		err = archive(ctx, tx, in.ID)
+	default:
+		return nil, refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

@@ -1,0 +1,144 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const (
+	columns = `c.id, c.short_ref, c.unique_ref, c.type, c.status, c.name, c.first_name, c.email, c.phone, c.address, c.company_type,
+		'***' || c.tax_identifier_last4 as tax_identifier, c.payout_account_id, c.created_at, c.updated_at`
+	owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
+)
+
+func query(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: columns, From: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{
+			"name": {Expr: "c.name", Text: true}, "email": {Expr: "c.email", Text: true, Nullable: true}, "createdAt": {Expr: "c.created_at"},
+		},
+		Default: "createdAt", ID: "c.id",
+	}
+}
+
+// byIDs narrows a list to some ids or, with a leading "!", to all others.
+func byIDs(q *page.Query, column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	ids := make([]id.ID, len(list))
+	for i, text := range list {
+		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
+	}
+	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
+}
+
+// one reads a contact with the listings it owns today.
+func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
+	rows, err := db.Select[Detail](ctx, tx, `select `+columns+`,
+		coalesce((select jsonb_agg(jsonb_build_object('listingId', p.listing_id, 'split', m.split, 'startAt', p.start_at, 'endAt', p.end_at)
+				order by p.listing_id)
+			from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
+			where m.team_id = c.team_id and m.contact_id = c.id and daterange(p.start_at, p.end_at) @> @today::date), '[]') as active_ownerships
+		from contact c where c.team_id = @team and c.id = @id`, db.Args{"team": tx.Team, "id": contact, "today": day.Of(tx.Now)})
+	if err != nil {
+		return nil, fmt.Errorf("read contact: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// lock reads contacts by id or reference and keeps them from changing until the transaction ends.
+func lock(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]stored, error) {
+	rows, err := db.Select[stored](ctx, tx, `select `+columns+`, `+owned+` from contact c
+		where c.team_id = @team and (c.id = any(@ids::uuid[]) or c.unique_ref = any(@refs::text[])) order by c.id for update of c`,
+		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
+	if err != nil {
+		return nil, fmt.Errorf("lock contacts: %w", err)
+	}
+	return rows, nil
+}
+
+// accounts says of each account that exists whether it is a bank account.
+func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	type row struct {
+		ID   id.ID
+		Bank bool
+	}
+	rows, err := db.Select[row](ctx, tx, `select id, type = 'bank' as bank from account where team_id = @team and id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read payout accounts: %w", err)
+	}
+	out := make(map[id.ID]bool, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Bank
+	}
+	return out, nil
+}
+
+// save is the statement that writes a contact as it will be.
+func save(tx *db.Tx, c *Contact, isNew bool) db.Stmt {
+	var last4 *string
+	if c.TaxIdentifier != nil {
+		kept := strings.TrimPrefix(*c.TaxIdentifier, mask)
+		last4 = &kept
+	}
+	s := db.Stmt{
+		SQL: `update contact set unique_ref = @ref, type = @type, status = @status, name = @name, first_name = @first, email = @email,
+			phone = @phone, address = @address, company_type = @company, tax_identifier_last4 = @last4, payout_account_id = @account,
+			updated_at = @now where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "type": c.Type, "status": c.Status, "name": c.Name, "first": c.FirstName,
+			"email": c.Email, "phone": c.Phone, "address": c.Address, "company": c.CompanyType, "last4": last4,
+			"account": c.PayoutAccountID, "now": tx.Now,
+		},
+	}
+	if isNew {
+		s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
+				tax_identifier_last4, payout_account_id, created_at, updated_at)
+			values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @account, @now, @now)`
+		s.Args["short"] = c.ID.ShortRef()
+	}
+	return s
+}
+
+func conflict(err error) error {
+	if db.Constraint(err) == "contact_unique_ref" {
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return err
+}
+
+func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
+	return db.Get[Usage](ctx, tx, `select
+		exists (select from listing_ownership_member where team_id = @team and contact_id = @id) as ownership_periods,
+		exists (select from transaction where team_id = @team and contact_id = @id)
+			or exists (select from transaction_line where team_id = @team and contact_id = @id) as transactions,
+		exists (select from ledger_entry where team_id = @team and contact_id = @id) as journal_entries,
+		exists (select from access_member where team_id = @team and contact_id = @id) as access`,
+		db.Args{"team": tx.Team, "id": contact})
+}
+
+func remove(ctx context.Context, tx *db.Tx, contact id.ID) error {
+	_, err := tx.Exec(ctx, `delete from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact})
+	return err
+}
+
+func archive(ctx context.Context, tx *db.Tx, contact id.ID) error {
+	_, err := tx.Exec(ctx, `update contact set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": contact, "now": tx.Now})
+	return err
+}

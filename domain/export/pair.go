@@ -1,0 +1,202 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"stayledger/domain/file"
+	"stayledger/domain/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+)
+
+// Declare makes a declaration ready to be served.
+func Declare[S any](d Declaration[S]) Pair { return &d }
+
+// taskTime bounds one attempt at a queued export.
+const taskTime = 30 * time.Minute
+
+// grace lets the budget of a request end before the timeout of its statements, which tells less.
+const grace = 5 * time.Second
+
+func (p *Declaration[S]) serve(e *Exports) served {
+	kind := "export" + strings.ReplaceAll(p.Path, "/", "-")
+	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
+
+	get := base
+	get.Method, get.ID, get.Summary = http.MethodGet, "export"+p.ID, p.Summary
+	get.Doc = p.Doc + " Waits until the file is ready, up to a minute, and answers with a link to it. Fails with 422 EXPORT_REQUIRES_POST " +
+		"when the selection is too large to wait for, with 502 when it cannot be rendered, with 504 when it is not ready in time."
+	get = api.External(get, func(ctx context.Context, d *db.DB, scope db.Scope, s *S) (*Link, error) {
+		return p.await(ctx, e, d, scope, s)
+	})
+
+	post := base
+	post.Method, post.ID, post.Summary, post.Status = http.MethodPost, "queue"+p.ID, p.Summary+", in the background", http.StatusAccepted
+	post.Doc = p.Doc + " Starts an operation of type export; once that is completed, its file resource has the address of the file."
+	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *queued[S]) (*operation.Acknowledgement, error) {
+		if err := p.check(ctx, tx, &in.Body); err != nil {
+			return nil, err
+		}
+		return operation.Start(ctx, tx, operation.New{
+			Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: in.Body}},
+		})
+	})
+
+	task := operation.Outside(taskTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
+		return p.work(ctx, e, d, scope, attempt[S]{run, s})
+	})
+	return served{get, post, kind, task}
+}
+
+// queued is the input of a POST: the selector as a JSON body.
+type queued[S any] struct {
+	Body S
+}
+
+// Resolve asks the selector as a GET would and tells the issues as those of a body. An empty list is refused: a query cannot say it, and
+// it could be taken for no restriction at all.
+func (in *queued[S]) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+	if v, ok := any(&in.Body).(api.Resolver); ok {
+		issues = v.Resolve()
+	}
+	for i := range issues {
+		issues[i].Schema = "body"
+	}
+	for _, name := range emptyLists(reflect.ValueOf(in.Body)) {
+		issues = append(issues, apierr.Issue{Message: "List has too few items", Code: "items", Path: []any{name}, Schema: "body"})
+	}
+	return issues
+}
+
+func emptyLists(v reflect.Value) []string {
+	var names []string
+	for i := range v.NumField() {
+		f, value := v.Type().Field(i), v.Field(i)
+		switch {
+		case f.Anonymous && value.Kind() == reflect.Struct:
+			names = append(names, emptyLists(value)...)
+		case value.Kind() == reflect.Slice && !value.IsNil() && value.Len() == 0:
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
+	if p.Check == nil {
+		return nil
+	}
+	return p.Check(ctx, tx, s)
+}
+
+// await is a GET. It starts no operation. (EXP-02 … EXP-05, EXP-10, EXP-12 … EXP-19)
+func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
+	client := ctx
+	ctx, stop := context.WithTimeout(ctx, e.config.Budget)
+	defer stop()
+	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		if err := p.check(ctx, tx, s); err != nil {
+			return err
+		}
+		if p.PostOnly {
+			return errRequiresPost
+		}
+		size, err := p.Count(ctx, tx, s)
+		if err == nil && e.config.Limits.exceeded(size) {
+			err = errRequiresPost
+		}
+		return err
+	})
+	if err != nil {
+		return nil, outcome(client, ctx, err, false)
+	}
+	select {
+	case e.awaited <- struct{}{}:
+		defer func() { <-e.awaited }()
+	case <-ctx.Done():
+		return nil, outcome(client, ctx, ctx.Err(), false)
+	}
+	kept, err := p.keep(ctx, e, d, scope, s)
+	if err != nil {
+		return nil, outcome(client, ctx, err, true)
+	}
+	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		_, err := file.Insert(ctx, tx, p.file(kept, tx))
+		return err
+	}); err != nil {
+		return nil, outcome(client, ctx, err, false)
+	}
+	expires := d.Now().Add(e.config.Linked).Truncate(time.Second)
+	return &Link{URL: file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires), ExpiresAt: day.At(expires)}, nil
+}
+
+// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that failed as 502. A
+// client that is gone gets nothing.
+func outcome(client, budget context.Context, err error, rendering bool) error {
+	var refusal *apierr.Error
+	switch {
+	case client.Err() != nil:
+		return client.Err()
+	case errors.As(err, &refusal):
+		return err
+	case budget.Err() != nil:
+		return errTimeout.RetryAfter(apierr.ServiceUnavailable.Delay()).Because(err)
+	case rendering && !errors.Is(err, db.ErrUnavailable):
+		return errRenderer.Because(err)
+	default:
+		return err
+	}
+}
+
+// keep renders into the store, from one snapshot.
+func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (file.Stored, error) {
+	return file.Keep(ctx, d, scope, e.config.Store, func(w io.Writer) error {
+		begun := false
+		return d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			if begun { // the bytes of the first run cannot be taken back
+				return errors.New("the snapshot was lost while rendering")
+			}
+			begun = true
+			return p.Render(ctx, tx, s, w)
+		})
+	})
+}
+
+func (p *Declaration[S]) file(kept file.Stored, tx *db.Tx) file.New {
+	return file.New{
+		Stored: kept, Kind: file.Export, ContentType: p.Format.contentType(), PurgeAt: tx.Now.Add(file.KeepExports),
+		Filename: p.Name + "-" + day.Of(tx.Now).String() + "." + string(p.Format),
+	}
+}
+
+// attempt is one run of a queued export.
+type attempt[S any] struct {
+	run      operation.Run
+	selector S
+}
+
+// work renders for an operation; the file appears with the operation's completion. (EXP-26, OPS-88)
+func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, t attempt[S]) (db.Work, error) {
+	scope.Timeout = taskTime
+	kept, err := p.keep(ctx, e, d, scope, &t.selector)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *db.Tx) error {
+		f, err := file.Insert(ctx, tx, p.file(kept, tx))
+		if err != nil {
+			return err
+		}
+		return operation.AddResult(ctx, tx, t.run.OperationID, operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result})
+	}, nil
+}

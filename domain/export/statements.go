@@ -1,0 +1,174 @@
+package export
+
+import (
+	"archive/zip"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"unicode"
+
+	"stayledger/domain/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/render"
+)
+
+// statementSelection are the filters of GET /statements, and the language of the document.
+type statementSelection struct {
+	statement.Filter
+	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
+}
+
+// statementsPDF is EXP-P11.
+func statementsPDF() Declaration[statementSelection] {
+	return Declaration[statementSelection]{
+		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
+		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + refusals,
+		Format: PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
+		Check:  checkStatements,
+		Count:  countStatements,
+		Render: renderStatements,
+	}
+}
+
+// statementsPDFBatch is EXP-P12.
+func statementsPDFBatch() Declaration[statementSelection] {
+	return Declaration[statementSelection]{
+		Path: "/statements/pdf/batch", ID: "StatementsPDFBatch", Tag: "Statements", Summary: "Export owner statements as PDFs in a ZIP",
+		Doc:    "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
+		Format: ZIP, Scopes: []string{"statements:export"}, Name: "owner-statements", PostOnly: true,
+		Check:  checkStatements,
+		Render: renderStatementBatch,
+	}
+}
+
+const refusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the selection names has no " +
+	"owner, and with 400 and the issue selectionEmpty when it selects nothing."
+
+var errWithoutOwners = apierr.New(apierr.CodeBadRequest, "", "Ownership periods have no owner")
+
+type withoutOwners struct {
+	Reason             string  `json:"reason"`
+	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
+}
+
+// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it. (EXP-21 … EXP-25)
+func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
+	named := append(append([]id.ID{}, f.PeriodIDs...), f.OwnershipPeriodIDs...)
+	if len(named) == 0 {
+		return nil
+	}
+	orphans, err := db.Select[id.ID](ctx, tx, `
+		select p.id from listing_ownership_period p where p.team_id = @team and p.id = any(@ids) and not exists (
+			select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id)
+		order by p.id`, db.Args{"team": tx.Team, "ids": named})
+	if err != nil {
+		return fmt.Errorf("check ownership periods: %w", err)
+	}
+	if len(orphans) > 0 {
+		return errWithoutOwners.With(withoutOwners{Reason: "ownershipPeriodsWithoutOwners", OwnershipPeriodIDs: orphans})
+	}
+	return nil
+}
+
+func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) error {
+	if err := checkOwners(ctx, tx, &s.Filter); err != nil {
+		return err
+	}
+	ids, err := statement.Select(ctx, tx, s.Filter)
+	if err == nil && len(ids) == 0 {
+		err = apierr.BadRequest.At(apierr.Issue{Message: "The selection holds no statement", Code: "selectionEmpty", Path: []any{}})
+	}
+	return err
+}
+
+// countStatements takes a page for every statement and one more for each forty of its entries, which is about what a page holds.
+func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
+	var periods []id.ID
+	var currencies []string
+	var starts []day.Day
+	err := statement.Each(ctx, tx, s.Filter, func(v *statement.Statement) error {
+		periods, currencies, starts = append(periods, v.Ownership.ID), append(currencies, v.Currency), append(starts, v.StartAt)
+		return nil
+	})
+	if err != nil {
+		return Size{}, err
+	}
+	pages, err := db.Get[int64](ctx, tx, `
+		select coalesce(sum(1 + n / 40), 0)::bigint from (
+			select count(e.id) as n from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) as s (period, currency, start_at)
+			left join ledger_entry e on e.team_id = @team and e.ownership_period_id = s.period and e.currency = s.currency
+				and e.party = 'owners' and e.txn_at >= s.start_at and e.txn_at < s.start_at + interval '1 month'
+			group by s.period, s.currency, s.start_at) counted`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
+	if err != nil {
+		return Size{}, fmt.Errorf("count statement entries: %w", err)
+	}
+	return Size{Documents: int64(len(periods)), Pages: pages}, nil
+}
+
+// documents reads the selected statements one by one.
+func documents(ctx context.Context, tx *db.Tx, s *statementSelection) iter.Seq2[render.StatementDoc, error] {
+	return func(yield func(render.StatementDoc, error) bool) {
+		ids, err := statement.Select(ctx, tx, s.Filter)
+		var sender render.StatementTeam
+		if err == nil {
+			sender, err = senderOf(ctx, tx)
+		}
+		if err != nil {
+			yield(render.StatementDoc{}, err)
+			return
+		}
+		for _, one := range ids {
+			doc, err := documentOf(ctx, tx, one)
+			doc.Team, doc.Locale = sender, s.Locale
+			if !yield(doc, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, w io.Writer) error {
+	return render.OwnerStatements(w, documents(ctx, tx, s))
+}
+
+func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, w io.Writer) error {
+	archive := zip.NewWriter(w)
+	for doc, err := range documents(ctx, tx, s) {
+		if err != nil {
+			return err
+		}
+		// A PDF is compressed already.
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: entryName(&doc), Method: zip.Store, Modified: doc.Created})
+		if err != nil {
+			return fmt.Errorf("begin a statement in the archive: %w", err)
+		}
+		if err := render.OwnerStatement(entry, doc); err != nil {
+			return err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("finish the archive: %w", err)
+	}
+	return nil
+}
+
+// entryName is such as "2026-05 Lighthouse Cottage ABCD2345.pdf": sorted by month, unique by the reference, and without a character that
+// some file system refuses.
+func entryName(doc *render.StatementDoc) string {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_", r) {
+			return r
+		}
+		return '_'
+	}, doc.Listing.Name)
+	if runes := []rune(name); len(runes) > 80 {
+		name = string(runes[:80])
+	}
+	return doc.Statement.PeriodStart[:len("2026-05")] + " " + strings.TrimSpace(name) + " " + doc.Statement.ID + ".pdf"
+}

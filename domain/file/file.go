@@ -1,0 +1,124 @@
+// Package file owns what the service keeps as bytes: finished exports, and the attachments of transactions. The bytes lie in the blob
+// store under a key made of ids; the row says whose they are, what they are called and when they go.
+//
+// Nothing is left behind: a draft row stands from before the first byte until the file's own row takes its place, so the sweep finds the
+// bytes of a writer that died in between.
+package file
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/blob"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Kind says where a file comes from.
+type Kind string
+
+// The kinds of files.
+const (
+	Export     Kind = "export"
+	Attachment Kind = "attachment"
+)
+
+// Enum lists the kinds.
+func (Kind) Enum() []string { return []string{string(Export), string(Attachment)} }
+
+// KeepExports is how long the content of an export stays. (OPEN-48)
+const KeepExports = 30 * 24 * time.Hour
+
+// File is a stored file as its team sees it. The row outlives its content.
+type File struct {
+	ID          id.ID        `json:"id"`
+	Kind        Kind         `json:"kind"`
+	Filename    string       `json:"filename"`
+	ContentType string       `json:"contentType"`
+	ByteSize    int64        `json:"byteSize"`
+	CreatedAt   day.Instant  `json:"createdAt"`
+	PurgeAt     *day.Instant `json:"purgeAt" doc:"When the content is purged; null for a file that stays."`
+}
+
+// Stored are bytes that are safe in the blob store and have no file yet. They are swept after a day unless Insert takes them.
+type Stored struct {
+	ID     id.ID
+	Size   int64
+	SHA256 [32]byte
+}
+
+// New describes a file to insert.
+type New struct {
+	Stored
+	Kind        Kind
+	Filename    string
+	ContentType string
+	// PurgeAt is when the content goes; the zero time keeps it.
+	PurgeAt time.Time
+}
+
+var (
+	errGone  = apierr.New(apierr.CodeGone, "", "The file was purged")
+	errLink  = apierr.New(apierr.CodeGone, "", "The link has expired")
+	errSwept = errors.New("the stored bytes were swept before their file was inserted")
+)
+
+// Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context as soon as that
+// ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
+func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
+	s := Stored{ID: id.New(d.Now())}
+	key := "files/" + scope.Team.String() + "/" + s.ID.String()
+	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return insertDraft(ctx, tx, s.ID, key) }); err != nil {
+		return Stored{}, err
+	}
+	w, err := store.Create(ctx, key)
+	if err != nil {
+		return Stored{}, fmt.Errorf("keep a file: %w", err)
+	}
+	defer func() { _ = w.Abort() }()
+	if err := write(untilDone{ctx, w}); err != nil {
+		return Stored{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Stored{}, err
+	}
+	info, err := w.Commit()
+	if err != nil {
+		return Stored{}, fmt.Errorf("keep a file: %w", err)
+	}
+	s.Size, s.SHA256 = info.Size, info.SHA256
+	return s, nil
+}
+
+// untilDone refuses bytes once nobody waits for them, which stops a renderer that never looks at its context.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // a writer is called without one
+	w   io.Writer
+}
+
+func (u untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// open gives the content of a file, or 410 once it was purged, whether the purge has come round to it or not. (OPEN-48)
+func (r *row) open(ctx context.Context, store blob.Store, now time.Time) (blob.Object, error) {
+	if r.PurgedAt != nil || r.PurgeAt != nil && !now.Before(r.PurgeAt.Time) {
+		return nil, errGone
+	}
+	object, err := store.Open(ctx, r.BlobKey)
+	if err != nil {
+		return nil, fmt.Errorf("open file %v: %w", r.ID, err)
+	}
+	return object, nil
+}
+
+func (r *row) etag() string { return hex.EncodeToString(r.SHA256) }

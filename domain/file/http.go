@@ -1,0 +1,110 @@
+package file
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/blob"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Endpoints are the reads of stored files. (OPS-26 … OPS-30, EXP-04)
+func Endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
+	s := server{store, signer}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
+			Doc:    "Fails with 404 for an unknown file and for another team's. The metadata stays readable after the content was purged.",
+			Scopes: []string{"files:read"}, OneStatement: true,
+		}, get),
+		api.Stream(api.Endpoint{
+			Method: "GET", Path: "/files/{id}/download", ID: "downloadFile", Tag: "Files", Summary: "Download a file",
+			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The address never expires, the " +
+				"content does. Fails with 404 for an unknown file and for another team's, with 410 once the content was purged.",
+			Scopes: []string{"files:read"},
+		}, s.download),
+		api.Stream(api.Endpoint{
+			Method: "GET", Path: "/links/{teamId}/{fileId}", ID: "followLink", Tag: "Files", Summary: "Download a file by a signed link",
+			Doc: "Takes a link as an export gave it; no credential is needed. Fails with 404 when the signature does not fit, with 410 once " +
+				"the link has expired or the content was purged.",
+			Public: true, Selection: api.NoTeam,
+		}, s.follow),
+	}
+}
+
+type server struct {
+	store  blob.Store
+	signer *blob.Signer
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*File, error) {
+	r, err := find(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &r.File, nil
+}
+
+func (s server) download(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*api.Content, error) {
+	return s.content(ctx, d, scope, in.ID)
+}
+
+func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, file id.ID) (*api.Content, error) {
+	var r *row
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		r, err = find(ctx, tx, file)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	object, err := r.open(ctx, s.store, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &api.Content{
+		Reader: object, Filename: r.Filename, ContentType: r.ContentType, ETag: r.etag(), Modified: r.CreatedAt.Time,
+	}, nil
+}
+
+type linkInput struct {
+	TeamID    id.ID  `path:"teamId"`
+	FileID    id.ID  `path:"fileId"`
+	Expires   int64  `query:"expires" required:"true" minimum:"0" doc:"Seconds since 1970."`
+	Signature string `query:"signature" required:"true" maxLength:"100"`
+}
+
+// follow works in the team that the link names; the signature covers it.
+func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkInput) (*api.Content, error) {
+	expires := time.Unix(in.Expires, 0)
+	if !s.signer.Verify(subject(in.TeamID, in.FileID), expires, in.Signature) {
+		return nil, apierr.NotFound
+	}
+	if !d.Now().Before(expires) {
+		return nil, errLink
+	}
+	scope.Team = in.TeamID
+	return s.content(ctx, d, scope, in.FileID)
+}
+
+// Link is an address at which whoever has it downloads the file until expires, of which only whole seconds count. publicURL is the
+// service's own address without a trailing slash. (EXP-04)
+func Link(signer *blob.Signer, publicURL string, team, file id.ID, expires time.Time) string {
+	query := url.Values{
+		"expires":   {strconv.FormatInt(expires.Unix(), 10)},
+		"signature": {signer.Sign(subject(team, file), expires)},
+	}
+	return publicURL + "/links/" + team.String() + "/" + file.String() + "?" + query.Encode()
+}
+
+// subject is what a link's signature is about.
+func subject(team, file id.ID) string { return team.String() + "/" + file.String() }

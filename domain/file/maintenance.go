@@ -1,0 +1,67 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/blob"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// Every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose writer died. Both
+// can be broken off anywhere and run again. (OPEN-48)
+func Every(store blob.Store) []job.Every {
+	return []job.Every{
+		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
+			return remove(ctx, d, store, due, markPurged)
+		}},
+		{Name: "file-sweep", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error { return sweep(ctx, d, store) }},
+	}
+}
+
+// sweeper is a store that can find what its own writers never finished.
+type sweeper interface {
+	Sweep(ctx context.Context, olderThan time.Time) (int, error)
+}
+
+func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
+	err := remove(ctx, d, store, abandoned, deleteDrafts)
+	if s, ok := store.(sweeper); ok {
+		_, sweepErr := s.Sweep(ctx, d.Now().Add(-draftAge))
+		err = errors.Join(err, sweepErr)
+	}
+	return err
+}
+
+// remove deletes blobs and then their mark, batch by batch. The blob goes first: when the mark is lost, the next run finds the blob gone and
+// marks it. The rows stay locked meanwhile, so a file that is just being inserted from a draft is either kept or refused, never broken.
+func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.Context, *db.Tx) ([]doomed, error),
+	mark func(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error,
+) error {
+	for {
+		found, failed := 0, error(nil)
+		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			all, err := find(ctx, tx)
+			if err != nil || len(all) == 0 {
+				return err
+			}
+			var teams, ids []id.ID
+			found, failed = len(all), nil
+			for _, one := range all {
+				if err := store.Delete(ctx, one.BlobKey); err != nil && !errors.Is(err, blob.ErrNotFound) {
+					failed = errors.Join(failed, fmt.Errorf("delete the content of file %v: %w", one.ID, err))
+					continue
+				}
+				teams, ids = append(teams, one.TeamID), append(ids, one.ID)
+			}
+			return mark(ctx, tx, teams, ids)
+		})
+		if err := errors.Join(err, failed); err != nil || found < batch {
+			return err
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// row is a file as stored.
+type row struct {
+	File
+	SHA256   []byte
+	BlobKey  string
+	PurgedAt *day.Instant
+}
+
+func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
+	r, err := db.Get[row](ctx, tx, `
+		select id, kind, filename, content_type, byte_size, created_at, purge_at, sha256, blob_key, purged_at
+		from file where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": file})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a file: %w", err)
+	}
+	return &r, nil
+}
+
+func insertDraft(ctx context.Context, tx *db.Tx, file id.ID, key string) error {
+	_, err := tx.Exec(ctx, `insert into file_draft (team_id, id, blob_key, created_at) values (@team, @id, @key, @now)`,
+		db.Args{"team": tx.Team, "id": file, "key": key, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("draft a file: %w", err)
+	}
+	return nil
+}
+
+// Insert makes stored bytes a file of the team. It fails when the bytes were swept, which takes a day.
+func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
+	f := &File{
+		ID: n.ID, Kind: n.Kind, Filename: n.Filename, ContentType: n.ContentType, ByteSize: n.Size, CreatedAt: day.At(tx.Now),
+	}
+	if !n.PurgeAt.IsZero() {
+		at := day.At(n.PurgeAt)
+		f.PurgeAt = &at
+	}
+	inserted, err := tx.Exec(ctx, `
+		with draft as (delete from file_draft where team_id = @team and id = @id returning blob_key)
+		insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
+		select @team, @id, @kind, @filename, @type, @size, @sum, blob_key, @now, @purge from draft`,
+		db.Args{
+			"team": tx.Team, "id": f.ID, "kind": string(f.Kind), "filename": f.Filename, "type": f.ContentType, "size": f.ByteSize,
+			"sum": n.SHA256[:], "now": tx.Now, "purge": f.PurgeAt,
+		})
+	if err == nil && inserted == 0 {
+		err = errSwept
+	}
+	if err != nil {
+		return nil, fmt.Errorf("insert a file: %w", err)
+	}
+	return f, nil
+}
+
+// doomed are bytes that are to go.
+type doomed struct {
+	TeamID  id.ID
+	ID      id.ID
+	BlobKey string
+}
+
+// batch bounds how many blobs one transaction removes.
+const batch = 100
+
+func due(ctx context.Context, tx *db.Tx) ([]doomed, error) {
+	return db.Select[doomed](ctx, tx, `
+		select team_id, id, blob_key from file where purged_at is null and purge_at <= @now
+		order by purge_at limit @batch for update skip locked`, db.Args{"now": tx.Now, "batch": batch})
+}
+
+func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update file f set purged_at = @now from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
+		where f.team_id = x.team_id and f.id = x.id`, db.Args{"now": tx.Now, "teams": teams, "ids": ids})
+	return err
+}
+
+// draftAge is how old a draft is when its writer is taken for dead; no request and no job lives a day.
+const draftAge = 24 * time.Hour
+
+func abandoned(ctx context.Context, tx *db.Tx) ([]doomed, error) {
+	return db.Select[doomed](ctx, tx, `
+		select team_id, id, blob_key from file_draft where created_at <= @before
+		order by created_at limit @batch for update skip locked`, db.Args{"before": tx.Now.Add(-draftAge), "batch": batch})
+}
+
+func deleteDrafts(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		delete from file_draft f using unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
+		where f.team_id = x.team_id and f.id = x.id`, db.Args{"teams": teams, "ids": ids})
+	return err
+}

@@ -1,0 +1,150 @@
+// Package ledger owns the general ledger: postings, how they replace each other, and the locks that protect what was reported.
+//
+// A posting is the journal entries of one event: they share a transaction code, a date and a currency, and sum to zero. Debit is positive,
+// credit is negative. Postings are derived from their source (a reservation, a transaction, a listing) and are written by Replace alone,
+// which leaves untouched whatever did not change.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Ledger is a set of books that balances on its own.
+type Ledger string
+
+// The ledgers.
+const (
+	Trust      Ledger = "trust"
+	Operating  Ledger = "operating"
+	Historical Ledger = "historical"
+)
+
+// Party says whose income or cost an entry is; the empty Party is nobody's.
+type Party string
+
+// The parties.
+const (
+	NoParty Party = ""
+	Owners  Party = "owners"
+	Manager Party = "manager"
+)
+
+// Status tells entries that count from those that are kept for the record.
+type Status string
+
+// The statuses of an entry.
+const (
+	Active   Status = "active"
+	Inactive Status = "inactive"
+)
+
+// The trigger types: what made an entry.
+const (
+	TriggerReservation        = "reservation"
+	TriggerRecurringFee       = "recurringFee"
+	TriggerDeposit            = "deposit"
+	TriggerExpense            = "expense"
+	TriggerExpensePayment     = "expensePayment"
+	TriggerPayout             = "payout"
+	TriggerTransfer           = "transfer"
+	TriggerOpeningBalance     = "openingBalance"
+	TriggerDeferredRevenue    = "deferredRevenue"
+	TriggerRevenueRecognition = "revenueRecognition"
+	TriggerManual             = "manual"
+)
+
+// Line is one journal entry of a posting. Zero ids stand for none.
+type Line struct {
+	// Ref tells the lines of a posting apart and stays the same from one derivation to the next.
+	Ref       string
+	AccountID id.ID
+	// CentTotal is positive for a debit and negative for a credit, never zero.
+	CentTotal         money.Cents
+	Party             Party
+	ListingID         id.ID
+	OwnershipPeriodID id.ID
+	ContactID         id.ID
+	ReservationID     id.ID
+	TransactionID     id.ID
+	RecurringFeeID    id.ID
+	// StatementID is the owner statement that a stored entry is attached to; Replace ignores it in the lines it is given.
+	StatementID id.ID
+	Trigger     string
+	Description string
+}
+
+// Posting is what one event does to the books.
+type Posting struct {
+	// SourceID is what the posting is derived from: a reservation, a transaction or a listing.
+	SourceID id.ID
+	// TxnCode names the posting within the team, for example "reservation:<uuid>:revenue". It is stable, and never shared by two sources.
+	TxnCode  string
+	Ledger   Ledger
+	Status   Status
+	TxnAt    day.Day
+	Currency string
+	Lines    []Line
+}
+
+// ErrInvalid is a posting that the books cannot take: a defect of whoever derived it, never the caller's mistake.
+var ErrInvalid = errors.New("ledger: invalid posting")
+
+// Check refuses a posting that is incomplete or does not balance, with ErrInvalid.
+func (p Posting) Check() error {
+	refuse := func(what string) error { return fmt.Errorf("%w %q: %s", ErrInvalid, p.TxnCode, what) }
+	switch {
+	case p.SourceID.IsZero() || p.TxnCode == "":
+		return refuse("no source or code")
+	case p.Ledger != Trust && p.Ledger != Operating && p.Ledger != Historical:
+		return refuse("unknown ledger")
+	case p.Status != Active && p.Status != Inactive:
+		return refuse("unknown status")
+	case !p.TxnAt.Valid() || p.Currency == "":
+		return refuse("no date or currency")
+	case len(p.Lines) == 0:
+		return refuse("no lines")
+	}
+	seen := make(map[string]bool, len(p.Lines))
+	var sum money.Cents
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		switch {
+		case l.CentTotal == 0 || !l.CentTotal.Valid():
+			return refuse("a line is zero or beyond the safe range")
+		case l.AccountID.IsZero() || l.Trigger == "":
+			return refuse("a line has no account or trigger")
+		case l.Party != NoParty && l.Party != Owners && l.Party != Manager:
+			return refuse("unknown party")
+		case l.Ref == "" || seen[l.Ref]:
+			return refuse("a line has no reference of its own")
+		}
+		seen[l.Ref] = true
+		if sum += l.CentTotal; !sum.Valid() {
+			return refuse("the lines exceed the safe range")
+		}
+	}
+	if sum != 0 {
+		return refuse("the lines do not balance")
+	}
+	return nil
+}
+
+// Change counts what Replace did, in postings.
+type Change struct {
+	Added, Removed int
+	// Skipped are postings of sources that were left as they are because a lock holds them.
+	Skipped int
+}
+
+// Plus adds up two changes.
+func (c Change) Plus(o Change) Change {
+	return Change{c.Added + o.Added, c.Removed + o.Removed, c.Skipped + o.Skipped}
+}
+
+// IsZero reports that nothing was written or skipped.
+func (c Change) IsZero() bool { return c == Change{} }

@@ -1,0 +1,179 @@
+package listing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const (
+	listingColumns = `l.id, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
+		case when g.id is not null then jsonb_build_object('id', g.id, 'name', g.name) end as parent, l.created_at, l.updated_at`
+	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
+	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
+		where m.team_id = l.team_id and m.contact_id = @contact and p.listing_id = l.id)`
+	ownedToday = `exists (select from listing_ownership_period p where p.team_id = l.team_id and p.listing_id = l.id
+		and daterange(p.start_at, p.end_at) @> @today::date)`
+)
+
+// ByID gives listings of the team by id; ids that name none are absent. Ownership and fees are not filled in.
+func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error) {
+	rows, err := db.Select[Listing](ctx, tx, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read listings: %w", err)
+	}
+	out := make(map[id.ID]Listing, len(rows))
+	for i := range rows {
+		out[rows[i].ID] = rows[i]
+	}
+	return out, nil
+}
+
+// one reads a listing with its ownership and fees.
+func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
+	found, err := ByID(ctx, tx, []id.ID{listing})
+	if err != nil {
+		return nil, err
+	}
+	l, ok := found[listing]
+	if !ok {
+		return nil, apierr.NotFound
+	}
+	rows := []Listing{l}
+	if err := complete(ctx, tx, rows); err != nil {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// complete fills in who owns the listings today and which fees they are charged.
+func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
+	at := make(map[id.ID]int, len(listings))
+	ids := make([]id.ID, len(listings))
+	for i := range listings {
+		at[listings[i].ID], ids[i] = i, listings[i].ID
+		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
+	}
+	if len(listings) == 0 {
+		return nil
+	}
+	args := db.Args{"team": tx.Team, "ids": ids, "today": day.Of(tx.Now)}
+	owned, err := selectPeriods(ctx, tx, `p.team_id = @team and p.listing_id = any(@ids::uuid[]) and daterange(p.start_at, p.end_at) @> @today::date`, args)
+	if err != nil {
+		return err
+	}
+	if err := fillLocks(ctx, tx, owned); err != nil {
+		return err
+	}
+	for i := range owned {
+		listings[at[owned[i].ListingID]].ActiveOwnership = &owned[i]
+	}
+	type charged struct {
+		FeePeriod
+		ListingID id.ID
+	}
+	fees, err := db.Select[charged](ctx, tx, `
+		select p.id, p.start_at, p.end_at, p.rate, p.listing_id, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
+			'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee
+		from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
+		where p.team_id = @team and p.listing_id = any(@ids::uuid[]) and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date
+		order by f.id, p.id`, args)
+	if err != nil {
+		return fmt.Errorf("read recurring fees of listings: %w", err)
+	}
+	for i := range fees {
+		l := &listings[at[fees[i].ListingID]]
+		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, fees[i].FeePeriod)
+	}
+	return nil
+}
+
+func listingQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: listingColumns, From: listingFrom, Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts:   page.Sorts{"name": {Expr: "l.name", Text: true}, "createdAt": {Expr: "l.created_at"}},
+		Default: "createdAt", ID: "l.id",
+	}
+}
+
+// byIDs narrows a list to some ids or, with a leading "!", to all others.
+func byIDs(q *page.Query, column string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	ids := make([]id.ID, len(list))
+	for i, text := range list {
+		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
+	}
+	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
+}
+
+// lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends.
+func lock(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
+	rows, err := db.Select[Listing](ctx, tx, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = @id for update of l`,
+		db.Args{"team": tx.Team, "id": listing})
+	if err != nil {
+		return nil, fmt.Errorf("lock listing: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+func insert(ctx context.Context, tx *db.Tx, l *Listing) error {
+	_, err := tx.Exec(ctx, `
+		insert into listing (team_id, id, short_ref, name, unique_ref, status, default_currency, address, created_at, updated_at)
+		select @team, @id, @short, @name, @ref, @status, coalesce(nullif(@currency::text, ''), t.default_currency), @address, @now, @now
+		from team t where t.id = @team`,
+		db.Args{
+			"team": tx.Team, "id": l.ID, "short": l.ID.ShortRef(), "name": l.Name, "ref": l.UniqueRef, "status": l.Status,
+			"currency": l.DefaultCurrency, "address": l.Address, "now": tx.Now,
+		})
+	return conflict(err)
+}
+
+func update(ctx context.Context, tx *db.Tx, l *Listing) error {
+	_, err := tx.Exec(ctx, `
+		update listing set name = @name, unique_ref = @ref, status = @status, default_currency = @currency, address = @address, updated_at = @now
+		where team_id = @team and id = @id`,
+		db.Args{
+			"team": tx.Team, "id": l.ID, "name": l.Name, "ref": l.UniqueRef, "status": l.Status, "currency": l.DefaultCurrency,
+			"address": l.Address, "now": tx.Now,
+		})
+	return conflict(err)
+}
+
+func conflict(err error) error {
+	if db.Constraint(err) == "listing_unique_ref" {
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return err
+}
+
+func remove(ctx context.Context, tx *db.Tx, listing id.ID) error {
+	args := db.Args{"team": tx.Team, "id": listing}
+	return tx.Pipeline(ctx,
+		db.Stmt{SQL: `delete from listing_ownership_period where team_id = @team and listing_id = @id`, Args: args},
+		db.Stmt{SQL: `delete from listing where team_id = @team and id = @id`, Args: args},
+	)
+}
+
+func usage(ctx context.Context, tx *db.Tx, listing id.ID) (Usage, error) {
+	return db.Get[Usage](ctx, tx, `select
+		exists (select from reservation where team_id = @team and listing_id = @id) as reservations,
+		exists (select from reservation where team_id = @team and listing_id = @id and status = 'booked' and check_out > @today) as future_reservations,
+		exists (select from transaction_line where team_id = @team and listing_id = @id) as transactions,
+		exists (select from ledger_entry where team_id = @team and (source_id = @id or listing_id = @id)) as journal_entries,
+		exists (select from statement where team_id = @team and listing_id = @id) as statements,
+		exists (select from fee_listing_period where team_id = @team and listing_id = @id) as recurring_fees,
+		exists (select from listing where team_id = @team and parent_id = @id) as children`,
+		db.Args{"team": tx.Team, "id": listing, "today": day.Of(tx.Now)})
+}

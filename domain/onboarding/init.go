@@ -1,0 +1,123 @@
+// Package onboarding fills a new team: the chart and settings it starts with, copied or from a template, and sample books to try things on.
+package onboarding
+
+import (
+	"context"
+	"time"
+
+	"stayledger/domain/account"
+	"stayledger/domain/operation"
+	"stayledger/domain/team"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// Part is what an initialization brings.
+type Part string
+
+// The parts.
+const (
+	Accounts      Part = "accounts"
+	LineMappings  Part = "lineMappings"
+	RecurringFees Part = "recurringFees"
+	TaxRates      Part = "taxRates"
+)
+
+// Enum lists the parts.
+func (Part) Enum() []string { return []string{"accounts", "lineMappings", "recurringFees", "taxRates"} }
+
+// Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of accounts with its
+// assignments and line mappings. Running it again adds nothing twice.
+type Init struct {
+	CopyFromTeamID *id.ID `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
+	Template       string `json:"template,omitempty" enum:"standard"`
+	Include        []Part `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
+}
+
+const (
+	kindInit = "team-initialize"
+	kindDemo = "team-demo-data"
+)
+
+type initInput struct {
+	Body Init `required:"false"`
+}
+
+type initTeamInput struct {
+	ID   id.ID `path:"id"`
+	Body Init  `required:"false"`
+}
+
+// Endpoints of the package.
+func Endpoints() []api.Endpoint {
+	const tag = "Teams"
+	return []api.Endpoint{
+		operation.Queue(api.Endpoint{
+			Method: "POST", Path: "/team/init", ID: "initializeTeam", Tag: tag, Summary: "Install a team's chart and settings",
+			Doc: "Fails with 400 when copyFromTeamId is a team that the credential does not reach.", Scopes: []string{"team:execute"}, DryRun: true,
+		}, func(ctx context.Context, tx *db.Tx, in *initInput) (operation.New, error) {
+			if err := checkInit(tx, &in.Body); err != nil {
+				return operation.New{}, err
+			}
+			self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+			resources := []operation.Resource{self}
+			if from := in.Body.CopyFromTeamID; from != nil {
+				resources = append(resources, operation.Resource{Type: operation.Team, ID: *from, Role: operation.Source})
+			}
+			return operation.New{
+				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
+			}, nil
+		}, func(ctx context.Context, tx *db.Tx, in *initInput) error { return install(ctx, tx, &in.Body) }),
+		api.Write(api.Endpoint{
+			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
+			Doc: "Fails as POST /team/init does.", Scopes: []string{"team:execute"}, TeamInPath: true, DryRun: true,
+		}, func(ctx context.Context, tx *db.Tx, in *initTeamInput) (*team.Team, error) {
+			if err := checkInit(tx, &in.Body); err != nil {
+				return nil, err
+			}
+			if err := install(ctx, tx, &in.Body); err != nil {
+				return nil, err
+			}
+			return team.Read(ctx, tx)
+		}),
+		demoEndpoint(tag),
+	}
+}
+
+// Handlers are the tasks of the package's operations.
+func Handlers() map[string]job.Handler {
+	return map[string]job.Handler{
+		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
+			return install(ctx, tx, &in)
+		}),
+		kindDemo: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task demoTask) error {
+			return fillListing(ctx, tx, task.DemoData, task.Listing)
+		}),
+	}
+}
+
+func checkInit(tx *db.Tx, in *Init) error {
+	if in.CopyFromTeamID != nil && (!tx.Actor.Reaches(*in.CopyFromTeamID) || *in.CopyFromTeamID == tx.Team) {
+		return apierr.BadRequest.At(apierr.Issue{
+			Message: "Team is not another team that the credential reaches", Code: "notFound", Path: []any{"copyFromTeamId"}, Schema: "body",
+		})
+	}
+	return nil
+}
+
+// install brings the parts and marks the team as initialized.
+func install(ctx context.Context, tx *db.Tx, in *Init) error {
+	if in.CopyFromTeamID != nil {
+		if err := copySettings(ctx, tx, *in.CopyFromTeamID, in.Include); err != nil {
+			return err
+		}
+	} else if err := account.InstallStandard(ctx, tx); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
+		db.Args{"now": tx.Now, "team": tx.Team})
+	return err
+}

@@ -1,0 +1,122 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled. (OPS-90)
+func Endpoints() []api.Endpoint {
+	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/operations", ID: "listOperations", Tag: "Operations", Summary: "List operations, newest first",
+			Doc: "counts apply every filter but status; total applies all. Owners see the operations they may read singly. " +
+				"Fails with 400 when resourceId comes without resourceType, or the cursor belongs to other filters or another team.",
+			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true, OneStatement: true,
+		}, listOperations),
+		api.External(api.Endpoint{
+			Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tag: "Operations", Summary: "Read an operation",
+			Doc: "Takes a uuid, an op_ identifier, or the act_ identifier of the audit action that started the operation. " +
+				"With waitSeconds it answers as soon as the operation has settled, at the latest after that time.",
+			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
+		}, getOperation),
+	}
+}
+
+type listInput struct {
+	Filter
+	Cursor api.Cursor `query:"cursor" doc:"nextCursor of the page before, unchanged, with the same filters."`
+	Limit  int64      `query:"limit" minimum:"1" maximum:"100" default:"50"`
+}
+
+// Resolve checks what belongs together. (OPEN-33)
+func (in *listInput) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+	if in.ResourceID != nil && in.ResourceType == "" {
+		issues = append(issues, apierr.Issue{Message: "resourceId needs resourceType", Code: "required", Path: []any{"resourceType"}, Schema: "query"})
+	}
+	if _, err := id.Parse(in.InitiatedBy); err != nil && in.InitiatedBy != "" && in.InitiatedBy != "me" {
+		issues = append(issues, apierr.Issue{Message: "Value is neither me nor a uuid", Code: "uuid", Path: []any{"initiatedBy"}, Schema: "query"})
+	}
+	return issues
+}
+
+func listOperations(ctx context.Context, tx *db.Tx, in *listInput) (*List, error) {
+	before := id.Zero
+	if in.Cursor.Position != "" {
+		var err error
+		if before, err = id.Parse(in.Cursor.Position); err != nil {
+			return nil, err
+		}
+	}
+	out, err := list(ctx, tx, in.Filter, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	if out.NextCursor != nil {
+		out.NextCursor = in.Cursor.Next(*out.NextCursor)
+	}
+	return out, nil
+}
+
+type getInput struct {
+	ID          string `path:"id"`
+	WaitSeconds int64  `query:"waitSeconds" minimum:"0" maximum:"20" default:"0" doc:"How long to wait for the operation to settle."`
+	operation   id.ID
+	action      id.ID
+}
+
+// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed. (AUTH-45)
+func (in *getInput) Resolve() []apierr.Issue {
+	var err error
+	if in.operation, err = id.Parse(in.ID); err == nil {
+		return nil
+	}
+	if in.operation, _ = id.ParseTyped("op", in.ID); !in.operation.IsZero() {
+		return nil
+	}
+	in.action, _ = id.ParseTyped("act", in.ID)
+	if strings.HasPrefix(in.ID, "op_") || strings.HasPrefix(in.ID, "act_") {
+		return nil
+	}
+	return []apierr.Issue{{Message: "Value is not an operation identifier", Code: "uuid", Path: []any{"id"}, Schema: "path"}}
+}
+
+const (
+	firstLook = 10 * time.Millisecond
+	lastLook  = 200 * time.Millisecond
+)
+
+func getOperation(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*Detail, error) {
+	if in.operation.IsZero() && in.action.IsZero() {
+		return nil, apierr.NotFound
+	}
+	deadline := d.Now().Add(time.Duration(in.WaitSeconds) * time.Second)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		var out *Detail
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			out, err = find(ctx, tx, in.operation, in.action)
+			return err
+		})
+		if errors.Is(err, db.ErrNoRows) {
+			return nil, apierr.NotFound
+		}
+		left := deadline.Sub(d.Now())
+		if err != nil || out.FinishedAt != nil || left <= 0 {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(pause, left)):
+		}
+	}
+}

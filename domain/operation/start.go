@@ -1,0 +1,171 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// New describes an operation to start.
+type New struct {
+	// Type is the public category; empty for internal work, which the API does not show. (OPS-32, OPS-33)
+	Type Type
+	// Primary is the resource that acknowledgements and lists show; nil when there is no public one.
+	Primary *Resource
+	// Resources are all visible sources and targets, the primary one included.
+	Resources []Resource
+	// Tasks are the required sources: the operation completes when all of them have.
+	Tasks []Task
+}
+
+// check finds what would make the record contradict the contract.
+func (n *New) check() error {
+	switch {
+	case len(n.Tasks) == 0:
+		return errors.New("an operation needs a task")
+	case n.Type != "" && !slices.Contains(n.Type.Enum(), string(n.Type)):
+		return fmt.Errorf("%q is no operation type", n.Type)
+	case n.Primary != nil && !slices.ContainsFunc(n.Resources, func(r Resource) bool { return r.Type == n.Primary.Type && r.ID == n.Primary.ID }):
+		return errors.New("the primary resource is not among the resources")
+	}
+	return nil
+}
+
+// Task is one required piece of an operation's work.
+type Task struct {
+	Kind string
+	Args any
+	// Priority orders waiting work; lower runs first.
+	Priority int16
+}
+
+// Start records an operation and its jobs in the transaction of the request, in one round trip. (OPS-01 … OPS-05, OPS-82)
+func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
+	if err := n.check(); err != nil {
+		return nil, fmt.Errorf("start operation: %w", err)
+	}
+	ack := &Acknowledgement{OperationID: tx.NewID(), Type: n.Type, Status: Queued, Resource: n.Primary}
+	primary := Resource{}
+	if n.Primary != nil {
+		primary = *n.Primary
+	}
+	stmts := []db.Stmt{{SQL: insertOperation, Args: db.Args{
+		"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
+		"rtype": string(primary.Type), "rid": primary.ID, "rrole": string(primary.Role), "tasks": len(n.Tasks),
+	}}}
+	if len(n.Resources) > 0 {
+		stmts = append(stmts, insertResources(tx, ack.OperationID, n.Resources))
+	}
+	for _, t := range n.Tasks {
+		s, err := job.Statement(tx, job.New{Kind: t.Kind, Args: t.Args, OperationID: ack.OperationID, Priority: t.Priority})
+		if err != nil {
+			return nil, err
+		}
+		stmts = append(stmts, s)
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return nil, fmt.Errorf("start operation: %w", err)
+	}
+	return ack, nil
+}
+
+// Run is what a task knows of its operation.
+type Run struct {
+	OperationID id.ID
+	Attempt     int
+}
+
+// Work makes the handler of a task that does everything in one transaction, the settling included. A refusal of the contract (a 4xx
+// condition) is final; any other error is tried again.
+func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, run Run, args A) error) job.Handler {
+	return job.Handler{Timeout: timeout, Exhausted: giveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		var args A
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
+		}
+		return final(d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			if err := do(ctx, tx, Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args); err != nil {
+				return err
+			}
+			return settle(ctx, tx, j)
+		}))
+	}}
+}
+
+// Outside makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
+// must be written when the task settles. do runs at least once.
+func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
+	return job.Handler{Timeout: timeout, Exhausted: giveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		var args A
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
+		}
+		finish, err := do(ctx, d, j.Scope(), Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args)
+		if err != nil {
+			return final(err)
+		}
+		return final(d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			if finish != nil {
+				if err := finish(ctx, tx); err != nil {
+					return err
+				}
+			}
+			return settle(ctx, tx, j)
+		}))
+	}}
+}
+
+// final marks refusals as not worth another attempt.
+func final(err error) error {
+	var refusal *apierr.Error
+	var failed *failedAs
+	if errors.As(err, &refusal) && refusal.Code().Status() < http.StatusInternalServerError || errors.As(err, &failed) {
+		return job.Permanent(err)
+	}
+	return err
+}
+
+type failedAs struct {
+	code FailureCode
+	error
+}
+
+func (f *failedAs) Unwrap() error { return f.error }
+
+// FailAs ends a task for good with a public failure code; the cause goes to the log only.
+func FailAs(code FailureCode, cause error) error { return &failedAs{code, cause} }
+
+// giveUp settles a task as failed after its last attempt.
+func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+	code := OperationFailed
+	var failed *failedAs
+	if errors.As(cause, &failed) {
+		code = failed.code
+	}
+	return fail(ctx, tx, j, code)
+}
+
+// AddResult attaches something that the operation made. Call it in the transaction that settles the task.
+func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) error {
+	// The operation is locked in a statement of its own, so that the next one sees what another task, until then, has added.
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `select from operation where team_id = @team and id = @operation for update`, Args: db.Args{"team": tx.Team, "operation": operation}},
+		db.Stmt{SQL: `
+			insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
+			select @team, @operation, coalesce(max(position) + 1, 0), @type, @id, @role
+			from operation_resource where team_id = @team and operation_id = @operation`,
+			Args: db.Args{"team": tx.Team, "operation": operation, "type": string(r.Type), "id": r.ID, "role": string(r.Role)}})
+	if err != nil {
+		return fmt.Errorf("add result: %w", err)
+	}
+	return nil
+}

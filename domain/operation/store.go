@@ -1,0 +1,193 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+const insertOperation = `
+	insert into operation (team_id, id, type, status, initiated_by, action_id, resource_type, resource_id, resource_role, tasks_open, created_at)
+	values (@team, @id, nullif(@type, ''), 'queued', @user, @action, nullif(@rtype, ''), @rid, nullif(@rrole, ''), @tasks, @now)`
+
+func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
+	types, ids, roles := make([]string, len(resources)), make([]id.ID, len(resources)), make([]string, len(resources))
+	for i, r := range resources {
+		types[i], ids[i], roles[i] = string(r.Type), r.ID, string(r.Role)
+	}
+	return db.Stmt{SQL: `
+		insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
+		select @team, @operation, n - 1, t, i, r
+		from unnest(@types::text[], @ids::uuid[], @roles::text[]) with ordinality as x (t, i, r, n)`,
+		Args: db.Args{"team": tx.Team, "operation": operation, "types": types, "ids": ids, "roles": roles}}
+}
+
+const settleTask = `
+	update operation set
+		tasks_open = tasks_open - 1,
+		tasks_failed = tasks_failed + case when @code::text is null then 0 else 1 end,
+		failure_code = coalesce(failure_code, @code),
+		started_at = coalesce(started_at, greatest(@started::timestamptz, created_at)),
+		status = case
+			when tasks_open > 1 then 'running'
+			when tasks_failed > 0 or @code::text is not null then 'failed'
+			else 'completed' end,
+		finished_at = case when tasks_open > 1 then null else greatest(@now::timestamptz, started_at, @started, created_at) end
+	where team_id = @team and id = @id and tasks_open > 0`
+
+// errSettled keeps what a task did from landing on an operation that was settled meanwhile, by a cancellation for example.
+var errSettled = errors.New("the operation has settled without this task")
+
+// settle ends the job, one task and, when that is the last, the operation. The job goes first: of two attempts that run at the same time
+// the second then fails there, before it counts as a task.
+func settle(ctx context.Context, tx *db.Tx, j job.Job) error {
+	if err := job.Done(ctx, tx, j); err != nil {
+		return err
+	}
+	open, err := settleOnly(ctx, tx, j, nil)
+	if err == nil && !open {
+		err = job.Permanent(errSettled)
+	}
+	return err
+}
+
+// fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation that is settled
+// already as it is: otherwise the job of such an operation could never be given up.
+func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
+	_, err := settleOnly(ctx, tx, j, &code)
+	return err
+}
+
+// settleOnly reports whether there was an open task.
+func settleOnly(ctx context.Context, tx *db.Tx, j job.Job, code *FailureCode) (bool, error) {
+	n, err := tx.Exec(ctx, settleTask, db.Args{
+		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now,
+	})
+	if err != nil {
+		return false, fmt.Errorf("settle task: %w", err)
+	}
+	return n > 0, nil
+}
+
+// MarkRunning marks the operations of jobs that have begun. Losing the mark in a crash is harmless: work that is done again marks it again.
+func MarkRunning(ctx context.Context, d *db.DB, jobs []job.Job, at time.Time) error {
+	teams, ids := make([]id.ID, len(jobs)), make([]id.ID, len(jobs))
+	for i, j := range jobs {
+		teams[i], ids[i] = j.TeamID, j.OperationID
+	}
+	return d.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `
+			update operation o set status = 'running', started_at = coalesce(o.started_at, greatest(@at::timestamptz, o.created_at))
+			from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
+			where o.team_id = x.team_id and o.id = x.id and o.status = 'queued'`,
+			db.Args{"at": at, "teams": teams, "ids": ids})
+		return err
+	})
+}
+
+// row is an operation as stored.
+type row struct {
+	ID           id.ID
+	Type         Type
+	Status       Status
+	InitiatedBy  id.ID
+	ResourceType *ResourceType
+	ResourceID   id.ID
+	ResourceRole *Role
+	FailureCode  *FailureCode
+	CreatedAt    day.Instant
+	StartedAt    *day.Instant
+	FinishedAt   *day.Instant
+}
+
+// rowColumns are the columns of row. An owner is shown a primary resource only when it is the owner's.
+func rowColumns(owner *id.ID) string {
+	resource := "o.resource_type"
+	if owner != nil {
+		resource = "case when " + ownerHas("o.resource_type", "o.resource_id") + " then o.resource_type end as resource_type"
+	}
+	return "o.id, o.type, o.status, o.initiated_by, " + resource +
+		", o.resource_id, o.resource_role, o.failure_code, o.created_at, o.started_at, o.finished_at"
+}
+
+func (r row) public() Operation {
+	o := Operation{
+		ID: r.ID, Type: r.Type, Status: r.Status, Initiator: Initiator{Type: "user", UserID: r.InitiatedBy},
+		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+	if r.Status == Failed {
+		o.Failure = failureOf(r.FailureCode)
+	}
+	if r.ResourceType != nil {
+		o.Resource = &Resource{Type: *r.ResourceType, ID: r.ResourceID, Role: *r.ResourceRole}
+		o.Resource.link(r.Status)
+	}
+	return o
+}
+
+// link gives a file result its download path once the operation has completed.
+func (r *Resource) link(s Status) {
+	if r.Type == File && r.Role == Result && s == Completed {
+		r.URL = downloadPath(r.ID)
+	}
+}
+
+// ownerMay restricts o to what an owner may read. (OPS-68, OPS-69)
+func ownerMay() string {
+	return ` and exists (
+		select from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id
+		and (o.type, r.type) in (('ach-verification', 'contact'), ('reservation-journal-refresh', 'reservation'))
+		and ` + ownerHas("r.type", "r.resource_id") + `)`
+}
+
+// ownerHas tells whether a resource is in the access of the owner @owner: the contact itself, and a reservation with a night in an
+// ownership period that the contact is a member of. The people before and after in the same listing do not see each other's.
+func ownerHas(typ, resource string) string {
+	return `(` + typ + ` = 'contact' and ` + resource + ` = @owner or ` + typ + ` = 'reservation' and exists (
+		select from reservation v
+		join listing_ownership_period p on p.team_id = v.team_id and p.listing_id = v.listing_id
+			and v.check_in < coalesce(p.end_at, 'infinity') and v.check_out > coalesce(p.start_at, '-infinity')
+		join listing_ownership_member m on m.team_id = p.team_id and m.period_id = p.id
+		where v.team_id = @team and v.id = ` + resource + ` and m.contact_id = @owner))`
+}
+
+type detailRow struct {
+	row
+	Resources []Resource
+}
+
+// find reads one operation by its own id, or by the audit action that started it: the first one, if the action started several.
+func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, error) {
+	args := db.Args{"team": tx.Team}
+	condition := "o.id = @id"
+	if operation.IsZero() {
+		condition, args["action"] = "o.action_id = @action", action
+	} else {
+		args["id"] = operation
+	}
+	visible := ""
+	if tx.Actor.Owner != nil {
+		condition += ownerMay()
+		visible = " and " + ownerHas("r.type", "r.resource_id")
+		args["owner"] = *tx.Actor.Owner
+	}
+	r, err := db.Get[detailRow](ctx, tx, `
+		select `+rowColumns(tx.Actor.Owner)+`, coalesce((
+			select jsonb_agg(jsonb_build_object('type', r.type, 'id', r.resource_id, 'role', r.role) order by r.position)
+			from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id`+visible+`), '[]') as resources
+		from operation o where o.team_id = @team and o.type is not null and `+condition+` order by o.id limit 1`, args)
+	if err != nil {
+		return nil, err
+	}
+	d := &Detail{Operation: r.public(), Resources: r.Resources}
+	for i := range d.Resources {
+		d.Resources[i].link(d.Status)
+	}
+	return d, nil
+}

@@ -1,0 +1,48 @@
+package reservation_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	"stayledger/platform/db"
+)
+
+// Changes of one reservation, and of its neighbours on the listing, take turns: none fails, and the journal is that of the last one.
+func TestConcurrentChangesTakeTurns(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	b.Post("/recurring-fees", b.fee()).Want(201)
+	first := b.Post("/reservations", b.stay()).Want(201).String("id")
+	second := b.Post("/reservations", b.stay()).Want(201).String("id")
+	paths := []string{"/reservations/" + first, "/reservations/" + second, "/reservations"}
+	var wait sync.WaitGroup
+	for i := range 24 {
+		wait.Go(func() {
+			// The harness would send a dry run first and compare the whole team, which the others are changing.
+			method, body := http.MethodPut, map[string]any{"lines": []any{map[string]any{"type": "rent", "amount": 1_000 + i}}}
+			path := paths[i%len(paths)]
+			if path == "/reservations" {
+				method, body = http.MethodPost, b.stay("checkIn", "2026-01-"+strconv.Itoa(10+i%10))
+			}
+			if got := b.Call(method, path+"?dryRun=false", body); got.Status >= 300 {
+				t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+			}
+		})
+	}
+	wait.Wait()
+	for _, path := range paths[:2] {
+		got := b.Get(path).Want(200)
+		var owed int64
+		b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			owed, err = db.Get[int64](ctx, tx, `select sum(cent_total)::bigint from ledger_entry where team_id = @team and source_id = @id and ref = 'guest'`,
+				db.Args{"team": tx.Team, "id": got.ID("id")})
+			return err
+		})
+		if total := got.Int("financials.total"); owed != total {
+			t.Errorf("the journal shows %d, the reservation %d", owed, total)
+		}
+	}
+}

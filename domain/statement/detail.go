@@ -1,0 +1,217 @@
+package statement
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Detail is a statement with the entries that its figures add up from.
+type Detail struct {
+	Statement
+	Lines        []Line        `json:"lines" doc:"The entries of the month by date; each section adds up to its figure."`
+	Reservations []Reservation `json:"reservations" doc:"The net revenue per stay, by arrival."`
+}
+
+// Section is the figure that a line belongs to.
+type Section string
+
+// The sections.
+const (
+	NetRevenue Section = "netRevenue"
+	Expenses   Section = "expenses"
+	Payouts    Section = "payouts"
+)
+
+// Enum lists the sections.
+func (Section) Enum() []string {
+	return []string{string(NetRevenue), string(Expenses), string(Payouts)}
+}
+
+// Line is one journal entry, owner-facing.
+type Line struct {
+	Date          day.Day     `json:"date"`
+	Section       Section     `json:"section"`
+	Description   string      `json:"description"`
+	Account       Account     `json:"account"`
+	Reservation   *Stay       `json:"reservation"`
+	TransactionID *id.ID      `json:"transactionId"`
+	Total         money.Cents `json:"total"`
+}
+
+// Account names an account.
+type Account struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// Stay names a reservation.
+type Stay struct {
+	ID               id.ID   `json:"id"`
+	GuestName        *string `json:"guestName"`
+	ConfirmationCode *string `json:"confirmationCode"`
+	CheckIn          day.Day `json:"checkIn"`
+	CheckOut         day.Day `json:"checkOut" doc:"The day of departure."`
+}
+
+// Reservation is what one stay brought the owners in the month.
+type Reservation struct {
+	Stay
+	BookingPlatform *string         `json:"bookingPlatform"`
+	Nights          int             `json:"nights"`
+	Revenue         []AccountAmount `json:"revenue" doc:"By revenue account; every row has the same accounts in the same order."`
+	Fees            money.Cents     `json:"fees" doc:"What is on other accounts; negative for charges."`
+	Net             money.Cents     `json:"net"`
+}
+
+// AccountAmount is the total of an account.
+type AccountAmount struct {
+	Account
+	Total money.Cents `json:"total"`
+}
+
+// entry is a line as it is read.
+type entry struct {
+	Date             day.Day
+	Section          Section
+	Description      string
+	AccountID        id.ID
+	AccountName      string
+	AccountCode      string
+	Classification   string
+	ReservationID    *id.ID
+	GuestName        *string
+	ConfirmationCode *string
+	CheckIn          *day.Day
+	CheckOut         *day.Day
+	BookingPlatform  *string
+	TransactionID    *id.ID
+	Total            money.Cents
+}
+
+func (e *entry) stay() *Stay {
+	if e.ReservationID == nil {
+		return nil
+	}
+	return &Stay{ID: *e.ReservationID, GuestName: e.GuestName, ConfirmationCode: e.ConfirmationCode, CheckIn: *e.CheckIn, CheckOut: *e.CheckOut}
+}
+
+// entriesOf reads what a statement is made of: the entries attached to a saved one, those of the month of a draft. Opening balances are in
+// no section: they are part of the balance at the start.
+func entriesOf(ctx context.Context, tx *db.Tx, r *row) ([]entry, error) {
+	args := db.Args{"team": tx.Team}
+	which := `e.team_id = @team and e.statement_id = @statement`
+	if r.ID.IsZero() {
+		which = ownersEntry + ` and e.ownership_period_id = @period and e.currency = @currency and e.txn_at between @first and @last`
+		args["period"], args["currency"], args["first"], args["last"] = r.OwnershipPeriodID, r.Currency, r.StartAt, r.StartAt.LastOfMonth()
+	} else {
+		args["statement"] = r.ID
+	}
+	entries, err := db.Select[entry](ctx, tx, `
+		select e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
+			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, e.transaction_id, e.total
+		from (
+			select e.id, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id, e.transaction_id, -e.cent_total as total
+			from ledger_entry e cross join `+specialAccounts+`
+			left join transaction x on x.team_id = @team and x.id = e.transaction_id
+			where `+which+`
+		) e
+		join account a on a.team_id = @team and a.id = e.account_id
+		join account_category c on c.team_id = @team and c.id = a.category_id
+		left join reservation r on r.team_id = @team and r.id = e.reservation_id
+		where e.section <> 'balanceStart'
+		order by e.date, r.id, a.code, a.name, e.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read statement lines: %w", err)
+	}
+	return entries, nil
+}
+
+func linesOf(entries []entry) []Line {
+	lines := make([]Line, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		lines[i] = Line{
+			Date: e.Date, Section: e.Section, Description: e.Description, Account: Account{ID: e.AccountID, Name: e.AccountName},
+			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total,
+		}
+	}
+	return lines
+}
+
+// reservationsOf groups the net revenue by reservation. Its columns are the revenue accounts that any of the stays has.
+func reservationsOf(entries []entry) []Reservation {
+	var stays []*entry
+	for i := range entries {
+		if entries[i].Section == NetRevenue && entries[i].ReservationID != nil {
+			stays = append(stays, &entries[i])
+		}
+	}
+	columns, at := revenueColumns(stays)
+	rows := []Reservation{}
+	rowAt := map[id.ID]int{}
+	for _, e := range stays {
+		i, seen := rowAt[*e.ReservationID]
+		if !seen {
+			i = len(rows)
+			rowAt[*e.ReservationID] = i
+			rows = append(rows, Reservation{
+				Stay: *e.stay(), BookingPlatform: e.BookingPlatform, Nights: e.CheckIn.DaysUntil(*e.CheckOut), Revenue: slices.Clone(columns),
+			})
+		}
+		if column, revenue := at[e.AccountID]; revenue {
+			rows[i].Revenue[column].Total += e.Total
+		} else {
+			rows[i].Fees += e.Total
+		}
+		rows[i].Net += e.Total
+	}
+	slices.SortStableFunc(rows, func(a, b Reservation) int {
+		return cmp.Or(a.CheckIn.Compare(b.CheckIn), a.ID.Compare(b.ID))
+	})
+	return rows
+}
+
+// revenueColumns are the revenue accounts by code and name, and the place of each.
+func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) {
+	accounts := slices.Clone(stays)
+	slices.SortFunc(accounts, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.AccountCode, b.AccountCode), cmp.Compare(a.AccountName, b.AccountName))
+	})
+	columns, at = []AccountAmount{}, map[id.ID]int{}
+	for _, e := range accounts {
+		if _, seen := at[e.AccountID]; !seen && e.Classification == "revenue" {
+			at[e.AccountID] = len(columns)
+			columns = append(columns, AccountAmount{Account: Account{ID: e.AccountID, Name: e.AccountName}})
+		}
+	}
+	return columns, at
+}
+
+// Read gives a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names none, another team's, and one
+// that the actor may not see. An owner gets the owner's view.
+func Read(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
+	return read(ctx, tx, statement, tx.Actor.Owner != nil)
+}
+
+func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detail, error) {
+	r, err := one(ctx, tx, statement, false)
+	if err != nil {
+		return nil, err
+	}
+	statements, err := tell(ctx, tx, []row{*r}, asOwner)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := entriesOf(ctx, tx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Detail{Statement: statements[0], Lines: linesOf(entries), Reservations: reservationsOf(entries)}, nil
+}

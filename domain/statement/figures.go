@@ -1,0 +1,124 @@
+package statement
+
+import (
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Financials are the figures of a statement in owner-facing cents.
+type Financials struct {
+	BalanceStart money.Cents `json:"balanceStart"`
+	NetRevenue   money.Cents `json:"netRevenue"`
+	Expenses     money.Cents `json:"expenses" doc:"Negative for costs."`
+	NetIncome    money.Cents `json:"netIncome" doc:"Net revenue and expenses."`
+	Payouts      money.Cents `json:"payouts" doc:"Negative for money paid to the owners."`
+	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income and payouts."`
+	Reserve      money.Cents `json:"reserve"`
+	Available    money.Cents `json:"available" doc:"Balance end less reserve: the suggested payout."`
+}
+
+// complete fills in what follows from the other figures.
+func (f Financials) complete() Financials {
+	f.NetIncome = f.NetRevenue + f.Expenses
+	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Payouts
+	f.Available = f.BalanceEnd - f.Reserve
+	return f
+}
+
+// chain names the statements that follow each other: those of one ownership period in one currency.
+type chain struct {
+	OwnershipPeriodID id.ID
+	Currency          string
+}
+
+// monthSum is what the owners' entries of one month of a chain come to, in owner-facing cents.
+type monthSum struct {
+	OwnershipPeriodID id.ID
+	Currency          string
+	Month             day.Day
+	Opening           money.Cents
+	NetRevenue        money.Cents
+	Expenses          money.Cents
+	Payouts           money.Cents
+}
+
+func (s *monthSum) total() money.Cents {
+	return s.Opening + s.NetRevenue + s.Expenses + s.Payouts
+}
+
+// sums are the months of each chain.
+type sums map[chain][]monthSum
+
+// figures are the financials of a month without the reserve: what came before it and the opening balances of the month are the balance at
+// its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
+func (s sums) figures(k key) Financials {
+	var f Financials
+	months := s[chain{k.OwnershipPeriodID, k.Currency}]
+	for i := range months {
+		switch m := &months[i]; m.Month.Compare(k.StartAt) {
+		case -1:
+			f.BalanceStart += m.total()
+		case 0:
+			f.BalanceStart += m.Opening
+			f.NetRevenue, f.Expenses, f.Payouts = m.NetRevenue, m.Expenses, m.Payouts
+		}
+	}
+	return f
+}
+
+// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown negative.
+func (f *Financials) summary() []SummaryLine {
+	return []SummaryLine{
+		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
+		{Name: "payouts", Text: "Payouts", Value: f.Payouts},
+		{Name: "balanceForward", Text: "Balance forward", Value: f.BalanceStart + f.Payouts, Separated: true},
+		{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
+		{Name: "expenses", Text: "Expenses", Value: f.Expenses},
+		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},
+		{Name: "reserve", Text: "Reserve", Value: -f.Reserve},
+		{Name: "available", Text: "Available", Value: f.Available, Separated: true},
+	}
+}
+
+// owner is a member with a name.
+type owner struct {
+	PeriodID  id.ID
+	ContactID id.ID
+	Name      string
+	Split     int64
+}
+
+// share divides an amount among the members, the cents that remain going to the largest remainders and among equals to the first member.
+func share(amount money.Cents, owners []owner) []Share {
+	shares := make([]Share, len(owners))
+	if len(owners) == 0 {
+		return shares
+	}
+	weights := make([]int64, len(owners))
+	for i := range owners {
+		weights[i] = owners[i].Split
+	}
+	for i, cents := range money.Split(amount, weights) {
+		shares[i] = Share{ContactID: owners[i].ContactID, Name: owners[i].Name, Split: owners[i].Split, Amount: cents}
+	}
+	return shares
+}
+
+// paymentOf compares both amounts in the direction in which money is due: a negative expectation is due from the owners.
+func paymentOf(expected, received money.Cents) Payment {
+	p := Payment{Expected: expected, Received: received, Status: Underpaid}
+	due, got := expected, received
+	if due < 0 {
+		due, got = -due, -got
+	}
+	switch {
+	case got == due:
+		p.Status = Paid
+	case got == 0:
+		p.Status = Unpaid
+	case got > due:
+		p.Status = Overpaid
+	}
+	return p
+}

@@ -1,0 +1,196 @@
+// Package statement owns owner statements: what the owners of a listing earned, spent and were paid in a month.
+//
+// There is one statement per ownership period, month and currency. A draft has no row: it is computed from the journal and changes with it.
+// Saving it (inReview, published) stores its figures and attaches the owners' entries of the month, which locks them; returning it to draft
+// removes the row and sets the entries free. Statements chain: the balance that one ends with is the one that the next starts with, so a
+// statement is saved, reopened or published only while every later one of its ownership period is a draft.
+//
+// Amounts are owner-facing: revenue is positive, expenses and payouts are negative; a journal entry has the opposite sign.
+package statement
+
+import (
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Status is the state of a statement. Rule STM-01.
+type Status string
+
+// The states.
+const (
+	Draft     Status = "draft"
+	InReview  Status = "inReview"
+	Published Status = "published"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{string(Draft), string(InReview), string(Published)}
+}
+
+// Statement is an owner statement as its readers see it.
+type Statement struct {
+	ID            id.ID         `json:"id" doc:"The same for a draft and for what it is saved as."`
+	ShortRef      string        `json:"shortRef"`
+	UniqueRef     *string       `json:"uniqueRef"`
+	Currency      string        `json:"currency"`
+	StartAt       day.Day       `json:"startAt" doc:"First day of the month."`
+	EndAt         day.Day       `json:"endAt" doc:"Last day of the month, inclusive."`
+	Status        Status        `json:"status"`
+	Listing       Listing       `json:"listing"`
+	Ownership     Ownership     `json:"ownership"`
+	Total         money.Cents   `json:"total" doc:"Cents; the net income."`
+	Financials    Financials    `json:"financials"`
+	Shares        []Share       `json:"shares" doc:"How the available balance divides among the members, in their order."`
+	Summary       []SummaryLine `json:"summary"`
+	Payment       Payment       `json:"payment"`
+	Payouts       []Payout      `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
+	JournalStatus JournalStatus `json:"journalStatus"`
+	Issues        []Issue       `json:"issues"`
+	Drilldown     *Drilldown    `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
+	Drilldowns    *Drilldowns   `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
+}
+
+// Listing is the property of a statement.
+type Listing struct {
+	ID        id.ID   `json:"id"`
+	Name      string  `json:"name"`
+	UniqueRef *string `json:"uniqueRef"`
+}
+
+// Ownership is the ownership period of a statement.
+type Ownership struct {
+	ID      id.ID       `json:"id"`
+	StartAt *day.Day    `json:"startAt"`
+	EndAt   *day.Day    `json:"endAt" doc:"Exclusive."`
+	Reserve money.Cents `json:"reserve" doc:"Cents that the statement holds back; those of the period when it was saved."`
+	Members []Member    `json:"members"`
+}
+
+// Member is an owner's part in the ownership.
+type Member struct {
+	OwnerID   id.ID `json:"ownerId"`
+	ContactID id.ID `json:"contactId" doc:"The same as ownerId."`
+	Split     int64 `json:"split" doc:"Parts per 100000."`
+}
+
+// Share is what one member gets of the available balance. The shares add up to it.
+type Share struct {
+	ContactID id.ID       `json:"contactId"`
+	Name      string      `json:"name"`
+	Split     int64       `json:"split" doc:"Parts per 100000."`
+	Amount    money.Cents `json:"amount"`
+}
+
+// SummaryLine is one line of the summary; its values add up from line to line.
+type SummaryLine struct {
+	Name      string      `json:"name"`
+	Text      string      `json:"text"`
+	Value     money.Cents `json:"value"`
+	Separated bool        `json:"separated" doc:"A result: set apart from the lines before it."`
+}
+
+// PaymentStatus compares what was paid with what is due.
+type PaymentStatus string
+
+// The payment states.
+const (
+	Unpaid    PaymentStatus = "unpaid"
+	Underpaid PaymentStatus = "underpaid"
+	Overpaid  PaymentStatus = "overpaid"
+	Paid      PaymentStatus = "paid"
+)
+
+// Enum lists the payment states.
+func (PaymentStatus) Enum() []string {
+	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
+}
+
+// Payment is what the owners are due and what the payouts of the statement have brought them.
+type Payment struct {
+	Expected money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it."`
+	Received money.Cents   `json:"received"`
+	Status   PaymentStatus `json:"status"`
+}
+
+// Payout is a payout transaction that pays the statement.
+type Payout struct {
+	ID             id.ID       `json:"id" doc:"The transaction."`
+	Date           day.Day     `json:"date"`
+	Total          money.Cents `json:"total" doc:"Owner-facing: negative, since it lowers the balance."`
+	TotalFormatted string      `json:"totalFormatted"`
+}
+
+// JournalStatus tells whether the journal behind the statement is up to date.
+type JournalStatus struct {
+	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
+	OperationIDs []id.ID `json:"operationIds"`
+}
+
+// Issue is a finding about the statement.
+type Issue struct {
+	Code     string         `json:"code"`
+	Severity string         `json:"severity" enum:"error,warning"`
+	Context  map[string]any `json:"context"`
+}
+
+// Drilldown is a report filter that gives exactly the entries behind a figure.
+type Drilldown struct {
+	Type   string          `json:"type" enum:"journalEntryReport"`
+	Filter DrilldownFilter `json:"filter"`
+}
+
+// DrilldownFilter selects journal entries.
+type DrilldownFilter struct {
+	OwnershipPeriodIDs      []id.ID `json:"ownershipPeriodIds"`
+	Party                   string  `json:"party" enum:"owners"`
+	Currency                string  `json:"currency"`
+	DateRange               string  `json:"dateRange"`
+	IsDateRangeEndInclusive bool    `json:"isDateRangeEndInclusive"`
+	// AccountIDs and NotAccountIDs restrict the accounts; the expenses are those of expense transactions, the net revenue is the rest.
+	AccountIDs          []id.ID  `json:"accountIds,omitempty"`
+	NotAccountIDs       []id.ID  `json:"notAccountIds,omitempty"`
+	TransactionTypes    []string `json:"transactionTypes,omitempty"`
+	NotTransactionTypes []string `json:"notTransactionTypes,omitempty"`
+}
+
+// Drilldowns are the filters behind the figures of the month.
+type Drilldowns struct {
+	NetRevenue Drilldown  `json:"netRevenue"`
+	Expenses   Drilldown  `json:"expenses"`
+	Payouts    *Drilldown `json:"payouts" doc:"Null while no account is assigned to distributions."`
+}
+
+// key names a statement, saved or not. StartAt is the first day of the month.
+type key struct {
+	OwnershipPeriodID id.ID
+	Currency          string
+	StartAt           day.Day
+}
+
+// ID is the identifier that the statement has as a draft and keeps when it is saved.
+func (k key) ID() id.ID {
+	return id.Derived(k.StartAt.In(time.UTC), "statement", k.OwnershipPeriodID.String(), k.Currency)
+}
+
+// monthOf is the first day of the month that an id of a statement was derived for; the zero Day when it cannot be one.
+func monthOf(statement id.ID) day.Day {
+	first := day.Of(statement.Time())
+	if !first.Valid() || first != first.FirstOfMonth() || !first.In(time.UTC).Equal(statement.Time()) {
+		return day.Day{}
+	}
+	return first
+}
+
+var (
+	errExists = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
+	errFuture = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
+	errOpen   = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
+	errPaid   = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
+	errLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
+	errBefore = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
+)

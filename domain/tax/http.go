@@ -1,0 +1,156 @@
+package tax
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+const tag = "Tax rates"
+
+// Endpoints are the routes of tax rates.
+func Endpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/tax-rates", ID: "listTaxRates", Tag: tag, Summary: "List tax rates", Scopes: []string{"tax-rates:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/tax-rates", ID: "createTaxRate", Tag: tag, Summary: "Create a tax rate",
+			Doc:    "Fails with 409 for a name in use (reason duplicateName) or a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"tax-rates:write"}, DryRun: true, Status: http.StatusCreated,
+		}, create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/tax-rates/{id}", ID: "getTaxRate", Tag: tag, Summary: "Read a tax rate",
+			Doc: "Fails with 404 for an unknown tax rate.", Scopes: []string{"tax-rates:read"}, OneStatement: true,
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",
+			Doc: "Fields that are present change; null clears. What was posted with the old rate stays as it is. Fails with 404 for an unknown tax" +
+				" rate and as creating does.",
+			Scopes: []string{"tax-rates:write"}, DryRun: true,
+		}, put),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/tax-rates/{id}", ID: "deleteTaxRate", Tag: tag, Summary: "Delete or archive a tax rate",
+			Doc: "Fails with 404 for an unknown tax rate, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
+				" instead.",
+			Scopes: []string{"tax-rates:delete"}, DryRun: true,
+		}, del),
+	}
+}
+
+type listInput struct {
+	page.Params
+	Sort   string  `query:"sort" enum:"name,-name,basisPoints,-basisPoints,createdAt,-createdAt" default:"name"`
+	IDs    []id.ID `query:"ids"`
+	Status Status  `query:"status"`
+	Search string  `query:"search" maxLength:"200" doc:"Part of the name."`
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Rate], error) {
+	q := query(tx)
+	if in.IDs != nil {
+		q.And("id = any(@ids::uuid[])", db.Args{"ids": in.IDs})
+	}
+	if in.Status != "" {
+		q.And("status = @status", db.Args{"status": in.Status})
+	}
+	if in.Search != "" {
+		q.And("name ilike @search", db.Args{"search": page.Like(in.Search)})
+	}
+	return page.List[Rate](ctx, tx, q, in.Params, in.Sort)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Rate, error) { return one(ctx, tx, in.ID) }
+
+// Create is a tax rate to be.
+type Create struct {
+	Name        string          `json:"name" minLength:"1" maxLength:"200"`
+	BasisPoints money.Rate      `json:"basisPoints" minimum:"0" maximum:"100000"`
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+}
+
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Rate, error) {
+	r := &Rate{ID: tx.NewID(), Name: in.Body.Name, BasisPoints: in.Body.BasisPoints, Status: Active, UniqueRef: in.Body.UniqueRef.Value}
+	if err := insert(ctx, tx, r); err != nil {
+		return nil, err
+	}
+	return one(ctx, tx, r.ID)
+}
+
+// Update changes the fields that are present; null clears.
+type Update struct {
+	Name        *string         `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	BasisPoints *money.Rate     `json:"basisPoints,omitempty" minimum:"0" maximum:"100000"`
+	Status      *Status         `json:"status,omitempty"`
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+}
+
+func (in *Update) apply(r *Rate) {
+	if in.Name != nil {
+		r.Name = *in.Name
+	}
+	if in.BasisPoints != nil {
+		r.BasisPoints = *in.BasisPoints
+	}
+	if in.Status != nil {
+		r.Status = *in.Status
+	}
+	r.UniqueRef = in.UniqueRef.Or(r.UniqueRef)
+}
+
+type putInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
+	r, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	in.Body.apply(r)
+	if err := update(ctx, tx, r); err != nil {
+		return nil, err
+	}
+	return one(ctx, tx, r.ID)
+}
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a tax rate in use."`
+}
+
+func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	r, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	inUse, err := used(ctx, tx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !inUse:
+		err = remove(ctx, tx, r.ID)
+	case in.OnLocked == "archive":
+		r.Status = Inactive
+		err = update(ctx, tx, r)
+	default:
+		return nil, errInUse.With(LockContext{LockReasons: []string{"transactions"}, SuggestedOnLocked: "archive"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

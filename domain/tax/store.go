@@ -1,0 +1,96 @@
+package tax
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const columns = `id, name, basis_points, status, unique_ref, created_at, updated_at`
+
+// ByID gives tax rates of the team by id; ids that name none are absent.
+func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
+	rows, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read tax rates: %w", err)
+	}
+	out := make(map[id.ID]Rate, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+	return out, nil
+}
+
+func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
+	found, err := ByID(ctx, tx, []id.ID{rate})
+	if err != nil {
+		return nil, err
+	}
+	r, ok := found[rate]
+	if !ok {
+		return nil, apierr.NotFound
+	}
+	return &r, nil
+}
+
+// lock reads a tax rate and keeps it from changing until the transaction ends.
+func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
+	rows, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and id = @id for update`,
+		db.Args{"team": tx.Team, "id": rate})
+	if err != nil {
+		return nil, fmt.Errorf("lock tax rate: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+func query(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: columns, From: "tax_rate", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{
+			"name": {Expr: "name", Text: true}, "basisPoints": {Expr: "basis_points"}, "createdAt": {Expr: "created_at"},
+		},
+		Default: "name", ID: "id",
+	}
+}
+
+func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
+	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)
+		values (@team, @id, @name, @rate, @status, @ref, @now, @now)`,
+		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+	return conflict(err)
+}
+
+func update(ctx context.Context, tx *db.Tx, r *Rate) error {
+	_, err := tx.Exec(ctx, `update tax_rate set name = @name, basis_points = @rate, status = @status, unique_ref = @ref, updated_at = @now
+		where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+	return conflict(err)
+}
+
+func remove(ctx context.Context, tx *db.Tx, rate id.ID) error {
+	_, err := tx.Exec(ctx, `delete from tax_rate where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": rate})
+	return err
+}
+
+func used(ctx context.Context, tx *db.Tx, rate id.ID) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from transaction_line
+		where team_id = @team and (tax_rate_id = @id or markup_tax_rate_id = @id))`, db.Args{"team": tx.Team, "id": rate})
+}
+
+func conflict(err error) error {
+	switch db.Constraint(err) {
+	case "tax_rate_name":
+		return errDuplicateName.Because(err)
+	case "tax_rate_unique_ref":
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package transaction
+
+import (
+	"stayledger/domain/tax"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Base is the amount without the tax it contains: what the vendor gets, or what a deposit brings.
+func (l *Line) Base() money.Cents {
+	if l.AppliedAmount != nil && l.AppliedAmount.TaxBehavior == TaxIncluded {
+		return l.Amount - l.AppliedAmount.TaxAmount
+	}
+	return l.Amount
+}
+
+// MarkupRevenue is the markup without the tax it contains.
+func (l *Line) MarkupRevenue() money.Cents {
+	switch {
+	case l.Markup == nil:
+		return 0
+	case deref(l.Markup.TaxBehavior) == TaxIncluded:
+		return l.Markup.Amount - l.Markup.TaxAmount
+	default:
+		return l.Markup.Amount
+	}
+}
+
+// Taxes are the taxes on amount and markup together.
+func (l *Line) Taxes() money.Cents {
+	var taxes money.Cents
+	if l.AppliedAmount != nil {
+		taxes += l.AppliedAmount.TaxAmount
+	}
+	if l.Markup != nil {
+		taxes += l.Markup.TaxAmount
+	}
+	return taxes
+}
+
+// settle computes the taxes and the total of a line.
+func (l *Line) settle(rates map[id.ID]tax.Rate) {
+	if a := l.AppliedAmount; a != nil {
+		a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
+	}
+	if m := l.Markup; m != nil {
+		m.TaxAmount = 0
+		if m.TaxRateID != nil {
+			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
+		}
+	}
+	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
+}
+
+func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
+	if behavior == TaxIncluded {
+		return rate.Included(amount)
+	}
+	return rate.Of(amount)
+}
+
+// settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that no sum that the
+// journal takes of a subset of them can leave it either.
+func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
+	var all money.Cents
+	d.Total = 0
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		l.settle(rates)
+		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
+			if all += max(part, -part); !all.Valid() {
+				return []apierr.Issue{d.issue(i, "amount", "Value is out of range", "range")}
+			}
+		}
+		d.Total += l.Base()
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package transaction
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/domain/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; `beforeStatementStartDate`; unknown " +
+	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
+	"`booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`."
+
+// Endpoints are the routes of transactions and of the listings' opening balances.
+func Endpoints() []api.Endpoint {
+	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
+			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/transactions", ID: "createTransaction", Tag: "Transactions", Summary: "Create a transaction",
+			Scopes: write, DryRun: true, Status: http.StatusCreated, Doc: "Stores and books a transaction. " + changeFailures,
+		}, create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
+			Scopes: read, OneStatement: true, Doc: "404 when the team has no such transaction.",
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
+			Scopes: write, DryRun: true,
+			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, `lines_update` and `lines_delete` change " +
+				"some. `status` archives the transaction or brings it back; an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
+		}, update),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/transactions/{id}", ID: "deleteTransaction", Tag: "Transactions", Summary: "Delete or archive a transaction",
+			Scopes: deleting, DryRun: true,
+			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
+				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",
+		}, erase),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings/opening-balance", ID: "listListingOpeningBalances", Tag: "Opening balances",
+			Summary: "List opening balances of listings", Scopes: []string{"listings:read"}, Doc: "Listings that have one, by listing id.",
+		}, openingList),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/listings/{id}/opening-balance", ID: "putListingOpeningBalance", Tag: "Opening balances",
+			Summary: "Set a listing's opening balance", Scopes: []string{"listings:write"}, DryRun: true,
+			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: 404; " +
+				"`openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
+		}, openingPut),
+	}
+}
+
+// Override is the header that lets a change of a transaction pass the closed books. It is not part of the published description (BKC-11).
+type Override struct {
+	IgnoreBooksClosedAt string `header:"x-ignore-books-closed-at" hidden:"true"`
+}
+
+// lenience passes the closed books for the value true alone (BKC-06).
+func (o Override) lenience() ledger.Lenience {
+	return ledger.Lenience{IgnoreBooksClosed: o.IgnoreBooksClosedAt == "true"}
+}
+
+type createInput struct {
+	Override
+	Body Create
+}
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
+	return Add(ctx, tx, &in.Body, in.lenience())
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
+	return byID(ctx, tx, in.ID)
+}
+
+type updateInput struct {
+	Override
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
+	return Change(ctx, tx, in.ID, &in.Body, in.lenience())
+}
+
+type deleteInput struct {
+	Override
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the row as inactive instead of deleting it."`
+}
+
+func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

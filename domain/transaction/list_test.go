@@ -1,0 +1,233 @@
+package transaction_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// listed are the descriptions on the first page of a list.
+func listed(w *world, pairs ...string) []string {
+	r := w.Get(query("/transactions", pairs...)).Want(200)
+	var page struct {
+		Data []struct{ Description *string }
+	}
+	r.Into(&page)
+	out := []string{}
+	for _, row := range page.Data {
+		if row.Description == nil {
+			out = append(out, "null")
+		} else {
+			out = append(out, *row.Description)
+		}
+	}
+	return out
+}
+
+func TestListFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	add := func(body object) (one id.ID, shortRef string) {
+		r := w.Post("/transactions", body).Want(201)
+		return r.ID("id"), r.String("shortRef")
+	}
+	guest, _ := add(with(w.deposit("2026-01-10", 300), "description", "guest", "uniqueRef", "G-1"))
+	_, repairRef := add(with(w.expense("2026-02-20", 200), "description", "repair 100%", "contactId", w.vendor))
+	add(object{
+		"type": "payout", "date": "2026-03-01", "description": "payout",
+		"lines": list{object{"amount": 100, "listingId": w.villa, "contactId": w.owner}},
+	})
+	old, _ := add(with(w.deposit("2026-03-02", 50), "description", "archived"))
+	w.Delete("/transactions/" + old.String() + "?onLocked=archive").Want(204)
+	add(with(w.deposit("2025-12-31", 400), "description", "opening", "isOpeningBalance", true, "lines",
+		list{object{"assignment": "openingBalance", "amount": 400, "listingId": w.listingWithOwner("Other")}}))
+
+	tests := map[string]struct {
+		query []string
+		want  string
+	}{
+		"newest date first":   {nil, "archived payout repair 100% guest opening"},
+		"oldest date first":   {[]string{"sort", "date"}, "opening guest repair 100% payout archived"},
+		"largest first":       {[]string{"sort", "-amount"}, "opening guest repair 100% payout archived"},
+		"smallest first":      {[]string{"sort", "amount"}, "archived payout repair 100% guest opening"},
+		"newest row first":    {[]string{"sort", "-createdAt"}, "opening archived payout repair 100% guest"},
+		"by description":      {[]string{"sort", "description"}, "archived guest opening payout repair 100%"},
+		"type":                {[]string{"type", "expense"}, "repair 100%"},
+		"types":               {[]string{"type", "expense,payout"}, "payout repair 100%"},
+		"status":              {[]string{"status", "inactive"}, "archived"},
+		"opening balances":    {[]string{"isOpeningBalance", "true"}, "opening"},
+		"no opening balances": {[]string{"isOpeningBalance", "false", "status", "active"}, "payout repair 100% guest"},
+		"line account":        {[]string{"accountId", w.accounts["5200"].String()}, "repair 100%"},
+		"contact":             {[]string{"contactId", w.vendor.String()}, "repair 100%"},
+		"line contact":        {[]string{"contactId", w.owner.String()}, "payout"},
+		"listing":             {[]string{"listingIds", w.villa.String(), "status", "active"}, "payout repair 100% guest"},
+		"unique reference":    {[]string{"uniqueRefs", "G-1,G-2"}, "guest"},
+		"short reference":     {[]string{"shortRefs", repairRef}, "repair 100%"},
+		"ids":                 {[]string{"ids", guest.String()}, "guest"},
+		"search description":  {[]string{"search", "PAIR"}, "repair 100%"},
+		"search reference":    {[]string{"search", "g-1"}, "guest"},
+		"search contact":      {[]string{"search", "fix"}, "repair 100%"},
+		"search is literal":   {[]string{"search", "0%"}, "repair 100%"},
+		"search wildcard":     {[]string{"search", "r%r"}, ""},
+		"one amount":          {[]string{"amount", "200"}, "repair 100%"},
+		"amounts":             {[]string{"amount", "100...200"}, "payout repair 100%"},
+		"no connection":       {[]string{"connectionId", "null", "type", "payout"}, "payout"},
+		"month":               {[]string{"dateRange", "2026-02"}, "repair 100%"},
+	}
+	for name, test := range tests {
+		if got := strings.Join(listed(w, test.query...), " "); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+	for _, bad := range [][]string{
+		{"amount", "1..2"},
+		{"amount", "200...100"},
+		{"amount", "x"},
+		{"connectionId", guest.String()},
+		{"type", "gift"},
+		{"sort", "-contact"},
+		{"status", "all"},
+		{"ids", "x"},
+		{"limit", "0"},
+	} {
+		w.Get(query("/transactions", bad...)).WantError(apierr.CodeBadRequest, "")
+	}
+}
+
+func (w *world) listingWithOwner(name string) id.ID {
+	l := w.listing(name)
+	w.ownership(l, nil, nil)
+	return l
+}
+
+func TestListLines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.Post("/transactions", w.deposit("2026-01-10", 300)).Want(201)
+	if w.Get("/transactions").Want(200).Has("data.0.lines") {
+		t.Error("lines without includeLines")
+	}
+	if got := w.Get("/transactions?includeLines=true").Want(200).String("data.0.lines.0.id"); got != made.String("lines.0.id") {
+		t.Errorf("line %s", got)
+	}
+}
+
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 3 {
+		w.Post("/transactions", w.deposit("2026-01-10", 300)).Want(201)
+	}
+	first := w.Get("/transactions?limit=2").Want(200)
+	if first.Len("data") != 2 || first.Int("pagination.total") != 3 || first.Int("pagination.totalPage") != 2 || first.Int("pagination.nextPage") != 2 {
+		t.Errorf("got %s", first.Body)
+	}
+	second := w.Get("/transactions?limit=2&page=2").Want(200)
+	if second.Len("data") != 1 || second.String("pagination.nextPage") != "null" || second.String("data.0.id") == first.String("data.1.id") {
+		t.Errorf("got %s", second.Body)
+	}
+}
+
+// Proves: PAG-33, PAG-34, PAG-35.
+func TestDateRanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, d := range []string{"2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
+		w.Post("/transactions", with(w.deposit(d, 1), "description", d)).Want(201)
+	}
+	tests := []struct {
+		dateRange, inclusive string
+		want                 []string
+	}{
+		{"2026", "", []string{"2026-12-31", "2026-02-01", "2026-01-31", "2026-01-01"}},
+		{"2026-01-01...2026-12-31", "", []string{"2026-12-31", "2026-02-01", "2026-01-31", "2026-01-01"}},
+		{"2026-01", "", []string{"2026-01-31", "2026-01-01"}},
+		{"2026-01-31", "", []string{"2026-01-31"}},
+		{"2026-01-31...2026-02-01", "", []string{"2026-02-01", "2026-01-31"}},
+		{"2026-01-31...2026-02-01", "true", []string{"2026-02-01", "2026-01-31"}},
+		{"2026-01-31...2026-02-01", "false", []string{"2026-01-31"}},
+		{"2026-01-31", "false", []string{}},
+		{"2026", "false", []string{"2026-02-01", "2026-01-31", "2026-01-01"}},
+	}
+	for _, test := range tests {
+		pairs := []string{"dateRange", test.dateRange}
+		if test.inclusive != "" {
+			pairs = append(pairs, "isDateRangeEndInclusive", test.inclusive)
+		}
+		if got := listed(w, pairs...); !slices.Equal(got, test.want) {
+			t.Errorf("%v: got %v, want %v", pairs, got, test.want)
+		}
+	}
+	for _, bad := range []string{"26", "2026-13", "2026-02-30", "2026-W01", "2026-01...2026-02", "2026-02-01...2026-01-01", "2026-01-01..2026-01-02", "x"} {
+		w.Get(query("/transactions", "dateRange", bad)).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "dateRange")
+	}
+	w.Get(query("/transactions", "dateRange", "2026", "isDateRangeEndInclusive", "yes")).Want(400)
+}
+
+// Proves: DRY-36.
+func TestOpeningBalances(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := "2026-01-01"
+	chalet := w.listing("Chalet")
+	w.ownership(chalet, &start, nil)
+	path := func(l id.ID) string { return "/listings/" + l.String() + "/opening-balance" }
+
+	made := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
+	if made.ID("listingId") != w.villa || made.Int("amount") != 30000 || made.String("currency") != "usd" {
+		t.Errorf("got %s", made.Body)
+	}
+	wantBalances(t, w, map[string]int64{"1000": 30000, "2900": -30000})
+	booked := w.Get("/transactions/" + made.String("transactionId")).Want(200)
+	if booked.String("date") != "2025-12-31" || booked.String("isOpeningBalance") != "true" || booked.String("lines.0.party") != "owners" {
+		t.Errorf("got %s", booked.Body)
+	}
+	// The second is owned from the first day on: its balance belongs to that owner.
+	w.Put(path(chalet), object{"amount": -500, "currency": "EUR"}).Want(200)
+
+	before := w.Get("/transactions").Body
+	again := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
+	if string(again.Body) != string(made.Body) || string(w.Get("/transactions").Body) != string(before) {
+		t.Error("putting it again changed something")
+	}
+	changed := w.Put(path(w.villa), object{"amount": 100}).Want(200)
+	if changed.String("transactionId") != made.String("transactionId") || changed.Int("amount") != 100 {
+		t.Errorf("got %s", changed.Body)
+	}
+	wantBalances(t, w, map[string]int64{"1000": -400, "2900": 400})
+
+	all := w.Get("/listings/opening-balance").Want(200)
+	if all.Int("pagination.total") != 2 || all.ID("data.0.listingId") != w.villa || all.Int("data.1.amount") != -500 || all.String("data.1.currency") != "eur" {
+		t.Errorf("got %s", all.Body)
+	}
+	one := w.Get("/listings/opening-balance?listingIds=" + chalet.String()).Want(200)
+	if one.Len("data") != 1 || one.ID("data.0.listingId") != chalet {
+		t.Errorf("got %s", one.Body)
+	}
+
+	w.Put(path(w.id()), object{"amount": 1}).WantError(apierr.CodeNotFound, "")
+	w.Put(path(w.villa), object{"amount": 1, "currency": "xxx"}).WantError(apierr.CodeBadRequest, "")
+	w.Put(path(w.listing("Unowned")), object{"amount": 1}).WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "id")
+	w.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
+	w.Put(path(w.villa), object{"amount": 1}).WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing)
+}
+
+// Proves: RSN-34.
+func TestOpeningBalanceBeingUpdated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": w.villa})
+		r := w.Put("/listings/"+w.villa.String()+"/opening-balance", object{"amount": 1}).
+			WantError(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress)
+		if r.String("retryable") != "true" || r.Header.Get("Retry-After") == "" {
+			t.Errorf("not retryable: %s", r.Body)
+		}
+		return err
+	})
+}

@@ -1,0 +1,9 @@
+package transaction_test
+
+import (
+	"testing"
+
+	"stayledger/platform/apitest"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }

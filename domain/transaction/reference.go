@@ -1,0 +1,195 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"stayledger/domain/account"
+	"stayledger/domain/ledger"
+	"stayledger/domain/listing"
+	"stayledger/domain/tax"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// terms are what the team's settings say about every transaction.
+type terms struct {
+	DefaultCurrency  string
+	StatementStartAt *day.Day
+	assigned         map[account.Assignment]id.ID `db:"-"`
+}
+
+func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
+	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+	if t.assigned, err = account.Assigned(ctx, tx); err != nil {
+		return nil, fmt.Errorf("read the account assignments: %w", err)
+	}
+	return &t, nil
+}
+
+// idSet collects ids once each.
+type idSet map[id.ID]struct{}
+
+func (s idSet) add(v id.ID) {
+	if !v.IsZero() {
+		s[v] = struct{}{}
+	}
+}
+
+func (s idSet) list() []id.ID {
+	return slices.SortedFunc(maps.Keys(s), id.ID.Compare)
+}
+
+// references are the things that transactions name, as far as the team has them.
+type references struct {
+	accounts     map[id.ID]accountFact
+	contacts     map[id.ID]bool
+	reservations map[id.ID]id.ID // its listing
+	statements   map[id.ID]statementFact
+	listings     map[id.ID]string // its status
+	rates        map[id.ID]tax.Rate
+	facts        Facts
+}
+
+type accountFact struct {
+	classification string
+	bank           bool
+}
+
+type statementFact struct {
+	listing   id.ID
+	published bool
+}
+
+// load reads what the drafts name, set-based. Lines get the listing of their reservation or owner statement on the way.
+func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*references, error) {
+	r := &references{facts: Facts{Assigned: t.assigned}}
+	if err := r.loadNamed(ctx, tx, drafts); err != nil {
+		return nil, err
+	}
+	listings, rates := idSet{}, idSet{}
+	for _, d := range drafts {
+		for i := range d.Lines {
+			l := &d.Lines[i]
+			r.giveListing(l)
+			listings.add(deref(l.ListingID))
+			if l.AppliedAmount != nil {
+				rates.add(l.AppliedAmount.TaxRateID)
+			}
+			if l.Markup != nil {
+				rates.add(deref(l.Markup.TaxRateID))
+			}
+		}
+	}
+	if len(rates) > 0 {
+		var err error
+		if r.rates, err = tax.ByID(ctx, tx, rates.list()); err != nil {
+			return nil, fmt.Errorf("read tax rates: %w", err)
+		}
+	}
+	return r, r.loadListings(ctx, tx, listings.list())
+}
+
+func (r *references) giveListing(l *Line) {
+	if l.ListingID != nil {
+		return
+	}
+	given := r.reservations[deref(l.ReservationID)]
+	if given.IsZero() {
+		given = r.statements[deref(l.OwnerStatementID)].listing
+	}
+	if !given.IsZero() {
+		l.ListingID = &given
+	}
+}
+
+type named struct {
+	Kind   string
+	ID     id.ID
+	Detail string
+	Other  id.ID
+}
+
+const namedSQL = `
+	select 'account' as kind, a.id, c.classification as detail, null::uuid as other
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team and a.id = any(@accounts)
+	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
+	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
+	union all select 'reservation', id, '', listing_id from reservation where team_id = @team and id = any(@reservations)
+	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)`
+
+func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	accounts, contacts, reservations, statements := idSet{}, idSet{}, idSet{}, idSet{}
+	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
+	for _, d := range drafts {
+		accounts.add(d.AccountID)
+		contacts.add(deref(d.ContactID))
+		if d.Payment != nil {
+			accounts.add(d.Payment.AccountID)
+		}
+		for i := range d.Lines {
+			l := &d.Lines[i]
+			accounts.add(l.AccountID)
+			contacts.add(deref(l.ContactID))
+			reservations.add(deref(l.ReservationID))
+			statements.add(deref(l.OwnerStatementID))
+		}
+	}
+	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
+		"team": tx.Team, "accounts": accounts.list(), "contacts": contacts.list(), "reservations": reservations.list(), "statements": statements.list(),
+	})
+	if err != nil {
+		return fmt.Errorf("read what transactions name: %w", err)
+	}
+	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
+	r.statements, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]ledger.Ledger{}
+	for _, n := range found {
+		switch n.Kind {
+		case "account":
+			r.accounts[n.ID] = accountFact{classification: n.Detail, bank: r.accounts[n.ID].bank}
+		case "bank":
+			r.accounts[n.ID] = accountFact{classification: r.accounts[n.ID].classification, bank: true}
+			r.facts.Banks[n.ID] = ledger.Trust
+			if n.Detail == "operating" {
+				r.facts.Banks[n.ID] = ledger.Operating
+			}
+		case "contact":
+			r.contacts[n.ID] = true
+		case "reservation":
+			r.reservations[n.ID] = n.Other
+		case "statement":
+			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
+		}
+	}
+	return nil
+}
+
+func (r *references) loadListings(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	r.listings, r.facts.Periods = map[id.ID]string{}, map[id.ID][]listing.Period{}
+	if len(ids) == 0 {
+		return nil
+	}
+	type row struct {
+		ID     id.ID
+		Status string
+	}
+	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read listings: %w", err)
+	}
+	for _, l := range found {
+		r.listings[l.ID] = l.Status
+	}
+	if r.facts.Periods, err = listing.Periods(ctx, tx, ids); err != nil {
+		return fmt.Errorf("read ownership periods: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/account"
+	"stayledger/domain/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+const from = `transaction t left join account a on a.team_id = t.team_id and a.id = t.account_id
+	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
+
+const head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
+	jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name) as account, t.contact_id,
+	case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end as contact,
+	case when t.payment_date is not null then jsonb_build_object('date', t.payment_date, 'accountId', t.payment_account_id) end as payment,
+	t.total, '{}'::uuid[] as attachment_ids, t.created_at, t.updated_at, `
+
+const lines = `(select coalesce(jsonb_agg(jsonb_build_object(
+		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
+		'account', jsonb_build_object('id', la.id, 'code', la.code, 'name', la.name), 'amount', l.amount,
+		'appliedAmount', case when l.tax_rate_id is not null then
+			jsonb_build_object('taxRateId', l.tax_rate_id, 'taxBehavior', l.tax_behavior, 'taxAmount', l.tax_amount) end,
+		'markup', case when l.markup_amount is not null then jsonb_build_object('amount', l.markup_amount,
+			'taxRateId', l.markup_tax_rate_id, 'taxBehavior', l.markup_tax_behavior, 'taxAmount', l.markup_tax_amount) end,
+		'total', l.total, 'listingId', l.listing_id, 'listing', case when li.id is not null then
+			jsonb_build_object('id', li.id, 'name', li.name, 'uniqueRef', li.unique_ref, 'shortRef', li.short_ref) end,
+		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then jsonb_build_object('id', r.id, 'shortRef', r.short_ref,
+			'confirmationCode', r.confirmation_code, 'uniqueRef', r.unique_ref, 'status', r.status, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
+		'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
+		'contact', case when lc.id is not null then jsonb_build_object('id', lc.id, 'name', lc.name) end, 'issues', '[]'::jsonb
+		) order by l.position), '[]'::jsonb)
+	from transaction_line l join account la on la.team_id = l.team_id and la.id = l.account_id
+		left join listing li on li.team_id = l.team_id and li.id = l.listing_id
+		left join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
+		left join contact lc on lc.team_id = l.team_id and lc.id = l.contact_id
+	where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
+
+func columns(withLines bool) string {
+	if withLines {
+		return head + lines
+	}
+	return head + "null::jsonb as lines"
+}
+
+// byIDs reads transactions with their lines, in the order of their ids.
+func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+	found, err := db.Select[Transaction](ctx, tx, "select "+columns(true)+" from "+from+" where t.team_id = @team and t.id = any(@ids) order by t.id",
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read transactions: %w", err)
+	}
+	return found, nil
+}
+
+// byID reads one transaction, or fails with apierr.NotFound.
+func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+	found, err := byIDs(ctx, tx, []id.ID{one})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &found[0], nil
+}
+
+// lock reads one transaction and keeps others from changing it until the end.
+func lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+	n, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": one})
+	if err != nil {
+		return nil, fmt.Errorf("lock a transaction: %w", err)
+	}
+	if n == 0 {
+		return nil, apierr.NotFound
+	}
+	return byID(ctx, tx, one)
+}
+
+// headRow and lineRow carry rows to the database as one JSON document each, so that thousands travel in one statement.
+type headRow struct {
+	ID               id.ID       `json:"id"`
+	ShortRef         string      `json:"short_ref"`
+	UniqueRef        *string     `json:"unique_ref"`
+	Type             Type        `json:"type"`
+	Status           Status      `json:"status"`
+	Date             day.Day     `json:"date"`
+	PaymentDate      *day.Day    `json:"payment_date"`
+	PaymentAccountID *id.ID      `json:"payment_account_id"`
+	Description      *string     `json:"description"`
+	Currency         string      `json:"currency"`
+	IsOpeningBalance bool        `json:"is_opening_balance"`
+	AccountID        id.ID       `json:"account_id"`
+	ContactID        *id.ID      `json:"contact_id"`
+	Total            money.Cents `json:"total"`
+}
+
+type lineRow struct {
+	ID                id.ID               `json:"id"`
+	TransactionID     id.ID               `json:"transaction_id"`
+	Position          int                 `json:"position"`
+	UniqueRef         *string             `json:"unique_ref"`
+	Description       *string             `json:"description"`
+	Assignment        *account.Assignment `json:"assignment"`
+	AccountID         id.ID               `json:"account_id"`
+	Amount            money.Cents         `json:"amount"`
+	TaxRateID         *id.ID              `json:"tax_rate_id"`
+	TaxBehavior       *TaxBehavior        `json:"tax_behavior"`
+	TaxAmount         money.Cents         `json:"tax_amount"`
+	MarkupAmount      *money.Cents        `json:"markup_amount"`
+	MarkupTaxRateID   *id.ID              `json:"markup_tax_rate_id"`
+	MarkupTaxBehavior *TaxBehavior        `json:"markup_tax_behavior"`
+	MarkupTaxAmount   money.Cents         `json:"markup_tax_amount"`
+	Total             money.Cents         `json:"total"`
+	ListingID         *id.ID              `json:"listing_id"`
+	ReservationID     *id.ID              `json:"reservation_id"`
+	ContactID         *id.ID              `json:"contact_id"`
+	StatementID       *id.ID              `json:"statement_id"`
+	Party             *ledger.Party       `json:"party"`
+}
+
+const insertHeads = `
+	insert into transaction (team_id, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
+		is_opening_balance, account_id, contact_id, total, created_at, updated_at)
+	select @team, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
+		is_opening_balance, account_id, contact_id, total, @now, @now
+	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, unique_ref text, type text, status text, date date, payment_date date,
+		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid, total bigint)`
+
+const updateHeads = `
+	update transaction t set unique_ref = x.unique_ref, status = x.status, date = x.date, payment_date = x.payment_date,
+		payment_account_id = x.payment_account_id, description = x.description, currency = x.currency, account_id = x.account_id,
+		contact_id = x.contact_id, total = x.total, updated_at = @now
+	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, unique_ref text, status text, date date, payment_date date,
+		payment_account_id uuid, description text, currency text, account_id uuid, contact_id uuid, total bigint)
+	where t.team_id = @team and t.id = x.id`
+
+const insertLines = `
+	insert into transaction_line (team_id, id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
+		tax_behavior, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
+		contact_id, statement_id, party)
+	select @team, id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
+		tax_behavior, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
+		contact_id, statement_id, party
+	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, transaction_id uuid, position integer, unique_ref text, description text,
+		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_amount bigint, markup_amount bigint,
+		markup_tax_rate_id uuid, markup_tax_behavior text, markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid,
+		contact_id uuid, statement_id uuid, party text)`
+
+// store writes drafts: new ones are inserted, others updated with their lines replaced.
+func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var added, changed []headRow
+	var changedIDs []id.ID
+	var rows []lineRow
+	for _, d := range drafts {
+		if d.old == nil {
+			added = append(added, d.row())
+		} else {
+			changed, changedIDs = append(changed, d.row()), append(changedIDs, d.ID)
+		}
+		rows = d.lineRows(rows)
+	}
+	var stmts []db.Stmt
+	if added != nil {
+		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
+	}
+	if changed != nil {
+		stmts = append(stmts,
+			db.Stmt{SQL: updateHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": changed}},
+			db.Stmt{
+				SQL:  `delete from transaction_line where team_id = @team and transaction_id = any(@ids)`,
+				Args: db.Args{"team": tx.Team, "ids": changedIDs},
+			})
+	}
+	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
+	err := tx.Pipeline(ctx, stmts...)
+	if db.Constraint(err) == "transaction_unique_ref" {
+		return errDuplicateRef
+	}
+	if err != nil {
+		return fmt.Errorf("store transactions: %w", err)
+	}
+	return nil
+}
+
+func (d *draft) row() headRow {
+	r := headRow{
+		ID: d.ID, ShortRef: d.ShortRef, UniqueRef: d.UniqueRef, Type: d.Type, Status: d.Status, Date: d.Date, Description: d.Description,
+		Currency: d.Currency, IsOpeningBalance: d.IsOpeningBalance, AccountID: d.AccountID, ContactID: d.ContactID, Total: d.Total,
+	}
+	if d.Payment != nil {
+		r.PaymentDate, r.PaymentAccountID = &d.Payment.Date, &d.Payment.AccountID
+	}
+	return r
+}
+
+func (d *draft) lineRows(rows []lineRow) []lineRow {
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		r := lineRow{
+			ID: l.ID, TransactionID: d.ID, Position: i, UniqueRef: l.UniqueRef, Description: l.Description, Assignment: l.Assignment,
+			AccountID: l.AccountID, Amount: l.Amount, Total: l.Total, ListingID: l.ListingID, ReservationID: l.ReservationID,
+			ContactID: l.ContactID, StatementID: l.OwnerStatementID, Party: l.Party,
+		}
+		if a := l.AppliedAmount; a != nil {
+			r.TaxRateID, r.TaxBehavior, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, a.TaxAmount
+		}
+		if m := l.Markup; m != nil {
+			r.MarkupAmount, r.MarkupTaxRateID, r.MarkupTaxBehavior, r.MarkupTaxAmount = &m.Amount, m.TaxRateID, m.TaxBehavior, m.TaxAmount
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the work intact then.
+func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `delete from transaction where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": one})
+		return err
+	})
+	const foreignKeyViolation = "23503"
+	if db.SQLState(err) == foreignKeyViolation {
+		return errInUse.With(map[string]any{"lockReasons": []string{"inUse"}, "suggestedOnLocked": "archive"})
+	}
+	if err != nil {
+		return fmt.Errorf("delete a transaction: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+// Package transaction owns the money that moves: deposits, expenses, transfers and payouts, the opening balances among them, and the
+// journals derived from them.
+//
+// A transaction has one account, the bank or for a bill the payable, and lines that say what the money is for. Its journal is a pure
+// function of its row and a few facts (Journal); every change stores the row and hands the derived postings to the ledger, which refuses
+// what a lock protects. An archived transaction (status inactive) keeps its row and has no journal.
+package transaction
+
+import (
+	"stayledger/domain/account"
+	"stayledger/domain/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Type is the kind of a transaction; it never changes.
+type Type string
+
+// The types.
+const (
+	// Deposit is money in: guest payments, channel payouts, security deposits, opening balances.
+	Deposit Type = "deposit"
+	// Expense is a bill, or money spent at once.
+	Expense Type = "expense"
+	// Transfer moves money between two accounts of the team.
+	Transfer Type = "transfer"
+	// Payout pays out a balance; a negative one is paid in by its owner.
+	Payout Type = "payout"
+)
+
+// Status tells transactions that count from archived ones.
+type Status string
+
+// The statuses.
+const (
+	Active   Status = "active"
+	Inactive Status = "inactive"
+)
+
+// TaxBehavior says whether an amount contains its tax.
+type TaxBehavior string
+
+// The tax behaviours.
+const (
+	TaxIncluded TaxBehavior = "included"
+	TaxExcluded TaxBehavior = "excluded"
+)
+
+// Transaction is a movement of money with what it is for.
+type Transaction struct {
+	ID               id.ID       `json:"id"`
+	ShortRef         string      `json:"shortRef"`
+	UniqueRef        *string     `json:"uniqueRef" doc:"The caller's own reference, unique in the team; the empty text is a value like any other."`
+	Type             Type        `json:"type" enum:"deposit,expense,transfer,payout"`
+	Status           Status      `json:"status" enum:"active,inactive" doc:"An inactive transaction is archived and has no journal."`
+	Date             day.Day     `json:"date" doc:"Accounting date."`
+	Description      *string     `json:"description"`
+	Currency         string      `json:"currency" doc:"ISO 4217 in lower case."`
+	IsOpeningBalance bool        `json:"isOpeningBalance"`
+	AccountID        id.ID       `json:"accountId"`
+	Account          AccountRef  `json:"account" doc:"The bank account, or what a bill is owed on."`
+	ContactID        *id.ID      `json:"contactId"`
+	Contact          *ContactRef `json:"contact" doc:"Vendor or owner."`
+	Payment          *Payment    `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
+	Total            money.Cents `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
+	AttachmentIDs    []id.ID     `json:"attachmentIds"`
+	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
+	CreatedAt        day.Instant `json:"createdAt"`
+	UpdatedAt        day.Instant `json:"updatedAt"`
+}
+
+// Payment is a bill's payment on a date of its own.
+type Payment struct {
+	Date      day.Day `json:"date"`
+	AccountID id.ID   `json:"accountId" doc:"The bank account that paid."`
+}
+
+// Line is one purpose of a transaction's money.
+type Line struct {
+	ID               id.ID               `json:"id"`
+	UniqueRef        *string             `json:"uniqueRef"`
+	Description      *string             `json:"description"`
+	Assignment       *account.Assignment `json:"assignment" doc:"The assignment that gave the account, null when the account was named."`
+	AccountID        id.ID               `json:"accountId"`
+	Account          AccountRef          `json:"account"`
+	Amount           money.Cents         `json:"amount" doc:"Cents, without markup, and without the tax when that is excluded."`
+	AppliedAmount    *Applied            `json:"appliedAmount"`
+	Markup           *Markup             `json:"markup"`
+	Total            money.Cents         `json:"total" doc:"Cents charged: amount, markup and the excluded taxes of both."`
+	ListingID        *id.ID              `json:"listingId"`
+	Listing          *ListingRef         `json:"listing"`
+	ReservationID    *id.ID              `json:"reservationId"`
+	Reservation      *ReservationRef     `json:"reservation"`
+	OwnerStatementID *id.ID              `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	Party            *ledger.Party       `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ContactID        *id.ID              `json:"contactId"`
+	Contact          *ContactRef         `json:"contact"`
+	Issues           []LineIssue         `json:"issues"`
+}
+
+// Applied is the tax on a line's amount.
+type Applied struct {
+	TaxRateID   id.ID       `json:"taxRateId"`
+	TaxBehavior TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
+	TaxAmount   money.Cents `json:"taxAmount" doc:"Cents of tax, computed."`
+}
+
+// Markup is what the manager adds to a cost that an owner bears.
+type Markup struct {
+	Amount      money.Cents  `json:"amount"`
+	TaxRateID   *id.ID       `json:"taxRateId"`
+	TaxBehavior *TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
+	TaxAmount   money.Cents  `json:"taxAmount" doc:"Cents of tax on the markup, computed."`
+}
+
+// LineIssue is a finding about a stored line.
+type LineIssue struct {
+	Code     string            `json:"code"`
+	Severity string            `json:"severity" enum:"error,warning"`
+	Context  map[string]string `json:"context"`
+}
+
+// AccountRef names an account.
+type AccountRef struct {
+	ID   id.ID   `json:"id"`
+	Code *string `json:"code"`
+	Name string  `json:"name"`
+}
+
+// ContactRef names a contact.
+type ContactRef struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// ListingRef names a listing.
+type ListingRef struct {
+	ID        id.ID   `json:"id"`
+	Name      string  `json:"name"`
+	UniqueRef *string `json:"uniqueRef"`
+	ShortRef  string  `json:"shortRef"`
+}
+
+// ReservationRef names a reservation.
+type ReservationRef struct {
+	ID               id.ID   `json:"id"`
+	ShortRef         string  `json:"shortRef"`
+	ConfirmationCode *string `json:"confirmationCode"`
+	UniqueRef        *string `json:"uniqueRef"`
+	Status           string  `json:"status" enum:"booked,canceled,inactive"`
+	CheckIn          day.Day `json:"checkIn"`
+	CheckOut         day.Day `json:"checkOut"`
+}
+
+var (
+	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists")
+	errBeforeStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
+	errListing      = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date")
+	errArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
+	errNotBank      = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	errNotReady     = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
+	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
+	errNoStart      = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
+	errOpeningBusy  = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
+)
+
+func deref[T any](p *T) (zero T) {
+	if p == nil {
+		return zero
+	}
+	return *p
+}

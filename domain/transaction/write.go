@@ -1,0 +1,197 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/ledger"
+	"stayledger/domain/reservation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Add stores a new transaction and books it.
+func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transaction, error) {
+	added, err := AddAll(ctx, tx, []Create{*c}, l)
+	if err != nil {
+		return nil, err
+	}
+	return &added[0], nil
+}
+
+// AddAll stores and books many transactions with a fixed number of statements; all land or none. They come back in the order given. The
+// issues of a refused one have the paths of its own body.
+func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Transaction, error) {
+	drafts := make([]*draft, len(all))
+	ids := make([]id.ID, len(all))
+	for i := range all {
+		drafts[i] = drafted(&all[i], tx.NewID)
+		ids[i] = drafts[i].ID
+	}
+	if err := save(ctx, tx, drafts, l); err != nil {
+		return nil, err
+	}
+	return inOrder(ctx, tx, ids)
+}
+
+func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+	found, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[id.ID]int, len(ids))
+	for i := range ids {
+		place[ids[i]] = i
+	}
+	out := make([]Transaction, len(ids))
+	for i := range found {
+		out[place[found[i].ID]] = found[i]
+	}
+	return out, nil
+}
+
+// Change changes a transaction and books the difference. An archived one can only be brought back, with other changes or without.
+func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
+	old, err := lock(ctx, tx, one)
+	if err != nil {
+		return nil, err
+	}
+	if old.Status == Inactive && u.Status != Active {
+		return nil, errArchived
+	}
+	d, issues := redrafted(old, u, tx.NewID)
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if err := save(ctx, tx, []*draft{d}, l); err != nil {
+		return nil, err
+	}
+	return byID(ctx, tx, one)
+}
+
+// Remove takes a transaction out of the books and deletes it, or keeps its row as archived.
+func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
+	old, err := lock(ctx, tx, one)
+	if err != nil {
+		return err
+	}
+	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
+		return fmt.Errorf("take a transaction out of the books: %w", err)
+	}
+	if archive {
+		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
+			db.Args{"team": tx.Team, "id": one, "now": tx.Now})
+	} else {
+		err = remove(ctx, tx, one)
+	}
+	if err != nil {
+		return fmt.Errorf("remove a transaction: %w", err)
+	}
+	stays := idSet{}
+	stays.addReservations(old)
+	return refreshStays(ctx, tx, stays, l)
+}
+
+// save completes drafts, stores them and books them.
+func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) error {
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		if err := d.fill(t); err != nil {
+			return err
+		}
+	}
+	r, err := t.load(ctx, tx, drafts)
+	if err != nil {
+		return err
+	}
+	var postings []ledger.Posting
+	sources := make([]id.ID, len(drafts))
+	stays := idSet{}
+	for i, d := range drafts {
+		if err := d.check(t, r); err != nil {
+			return err
+		}
+		derived, err := Journal(&d.Transaction, &r.facts)
+		if err != nil {
+			return err
+		}
+		postings, sources[i] = append(postings, derived...), d.ID
+		stays.addReservations(&d.Transaction)
+		if d.old != nil {
+			stays.addReservations(d.old)
+		}
+	}
+	if err := store(ctx, tx, drafts); err != nil {
+		return err
+	}
+	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {
+		return fmt.Errorf("book transactions: %w", err)
+	}
+	return refreshStays(ctx, tx, stays, l)
+}
+
+// addReservations collects the stays whose fee recharges depend on a deposit.
+func (s idSet) addReservations(t *Transaction) {
+	if t.Type != Deposit {
+		return
+	}
+	for i := range t.Lines {
+		s.add(deref(t.Lines[i].ReservationID))
+	}
+}
+
+// refreshStays lets reservations charge on the processor and channel fees that their deposits carry now.
+func refreshStays(ctx context.Context, tx *db.Tx, stays idSet, l ledger.Lenience) error {
+	if len(stays) == 0 {
+		return nil
+	}
+	if _, err := reservation.Refresh(ctx, tx, stays.list(), l); err != nil {
+		return fmt.Errorf("refresh the journals of reservations: %w", err)
+	}
+	return nil
+}
+
+// Refresh derives the journals of these transactions anew and stores what differs. A transaction whose journal cannot be derived any
+// more, because its listing lost its ownership period or an account its assignment, keeps the one it has and counts as skipped.
+func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
+	if len(ids) == 0 {
+		return ledger.Change{}, nil
+	}
+	stored, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	drafts := make([]*draft, len(stored))
+	for i := range stored {
+		drafts[i] = &draft{Transaction: stored[i]}
+	}
+	r, err := t.load(ctx, tx, drafts)
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	var postings []ledger.Posting
+	var sources []id.ID
+	skipped := 0
+	for _, d := range drafts {
+		derived, err := Journal(&d.Transaction, &r.facts)
+		if err != nil {
+			skipped++
+			continue
+		}
+		postings, sources = append(postings, derived...), append(sources, d.ID)
+	}
+	change, err := ledger.Replace(ctx, tx, sources, postings, l)
+	change.Skipped += skipped
+	if err != nil {
+		return change, fmt.Errorf("book transactions: %w", err)
+	}
+	return change, nil
+}

@@ -1,0 +1,33 @@
+// Package migrations holds the schema, forward only, embedded in the binary.
+package migrations
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+)
+
+// FS holds the numbered migration files.
+//
+//go:embed *.sql
+var FS embed.FS
+
+// Hash names the schema: a test template database made from the same files can be reused.
+func Hash() (string, error) {
+	names, err := fs.Glob(FS, "*.sql")
+	if err != nil {
+		return "", fmt.Errorf("list migrations: %w", err)
+	}
+	sum := sha256.New()
+	for _, name := range names {
+		content, err := fs.ReadFile(FS, name)
+		if err != nil {
+			return "", fmt.Errorf("read migration: %w", err)
+		}
+		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
+		sum.Write(content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12], nil
+}

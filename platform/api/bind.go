@@ -1,0 +1,295 @@
+package api
+
+import (
+	"encoding"
+	"net/http"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+// param is one declared path, query or header parameter, prepared once per endpoint.
+type param struct {
+	name     string
+	in       string // path, query or header
+	index    []int
+	field    reflect.StructField
+	typ      reflect.Type // without pointer and slice
+	pointer  bool
+	slice    bool
+	required bool
+	fallback string
+	enum     []string
+	pattern  *regexp.Regexp
+	min, max *int64
+	maxItems int
+}
+
+// Resolver lets an input check what no tag can say. Its issues make the request a 400.
+type Resolver interface{ Resolve() []apierr.Issue }
+
+var (
+	idType     = reflect.TypeFor[id.ID]()
+	cursorType = reflect.TypeFor[Cursor]()
+	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// params reads the declared parameters of an input type, embedded structs included.
+func params(t reflect.Type, prefix []int) []param {
+	var out []param
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(prefix), i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			out = append(out, params(f.Type, index)...)
+			continue
+		}
+		for _, in := range []string{"path", "query", "header"} {
+			if name := f.Tag.Get(in); name != "" {
+				out = append(out, newParam(f, in, name, index))
+			}
+		}
+	}
+	return out
+}
+
+func newParam(f reflect.StructField, in, name string, index []int) param {
+	p := param{name: name, in: in, index: index, field: f, typ: f.Type, fallback: f.Tag.Get("default"), maxItems: 1000}
+	p.required = in == "path" || f.Tag.Get("required") == "true"
+	if p.typ.Kind() == reflect.Pointer {
+		p.pointer, p.typ = true, p.typ.Elem()
+	}
+	if p.typ.Kind() == reflect.Slice {
+		p.slice, p.typ = true, p.typ.Elem()
+	}
+	p.mustBind()
+	if items, err := strconv.Atoi(f.Tag.Get("maxItems")); err == nil {
+		p.maxItems = items
+	}
+	if e := f.Tag.Get("enum"); e != "" {
+		p.enum = strings.Split(e, ",")
+	} else if v, ok := reflect.Zero(p.typ).Interface().(Enumerated); ok {
+		p.enum = v.Enum()
+	}
+	if e := f.Tag.Get("pattern"); e != "" {
+		p.pattern = regexp.MustCompile(e)
+	}
+	p.min, p.max = bound(f, "minimum", "minLength"), bound(f, "maximum", "maxLength")
+	return p
+}
+
+// mustBind refuses at the start a type that no request could set.
+func (p *param) mustBind() {
+	switch {
+	case p.slice && p.pointer:
+	case p.typ == cursorType, reflect.PointerTo(p.typ).Implements(textType):
+		return
+	case slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.String}, p.typ.Kind()):
+		return
+	}
+	panic("unsupported type of parameter " + p.name + ": " + p.field.Type.String())
+}
+
+func bound(f reflect.StructField, number, length string) *int64 {
+	tag := f.Tag.Get(number)
+	if tag == "" {
+		tag = f.Tag.Get(length)
+	}
+	if tag == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil {
+		panic("malformed bound on " + f.Name)
+	}
+	return &n
+}
+
+// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than guessed at.
+func parseQuery(raw string) (map[string]string, []apierr.Issue) {
+	if raw == "" {
+		return nil, nil
+	}
+	values := map[string]string{}
+	var issues []apierr.Issue
+	refuse := func(message, code, name string) {
+		issue := apierr.Issue{Message: message, Code: code, Schema: "query"}
+		if name != "" && utf8.ValidString(name) {
+			issue.Path = []any{name}
+		}
+		issues = append(issues, issue)
+	}
+	for pair := range strings.SplitSeq(raw, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(key)
+		if err != nil || strings.Contains(pair, ";") || name == "" {
+			refuse("Query string is malformed", "malformedQuery", "")
+			continue
+		}
+		if len(issues) == maxIssues {
+			break
+		}
+		text, err := url.QueryUnescape(value)
+		switch _, seen := values[name]; {
+		case err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+			refuse("Query parameter is malformed", "malformedQuery", name)
+		case seen:
+			refuse("Query parameter is given more than once", "duplicateParameter", name)
+		case text == "":
+			refuse("Query parameter has no value", "emptyParameter", name)
+		}
+		values[name] = text
+	}
+	return values, issues
+}
+
+// bindParams fills the declared parameters of in.
+func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, cursor func(string) (Cursor, bool)) []apierr.Issue {
+	var issues []apierr.Issue
+	for i := range p.params {
+		pa := &p.params[i]
+		text, given := pa.text(r, query)
+		field := in.FieldByIndex(pa.index)
+		if pa.typ == cursorType {
+			c, ok := cursor(text)
+			if !ok {
+				issues = append(issues, pa.issue("Cursor does not belong to this request", "cursorMismatch"))
+			}
+			field.Set(reflect.ValueOf(c))
+			continue
+		}
+		if !given {
+			if pa.required {
+				issues = append(issues, pa.issue("Required parameter is missing", "required"))
+			}
+			if text = pa.fallback; text == "" {
+				continue
+			}
+		}
+		if issue := pa.set(field, text); issue != nil {
+			issues = append(issues, *issue)
+		}
+	}
+	return issues
+}
+
+func (p *param) text(r *http.Request, query map[string]string) (string, bool) {
+	switch p.in {
+	case "path":
+		text := chi.URLParam(r, p.name)
+		if r.URL.RawPath == "" { // the router has matched the decoded path
+			return text, true
+		}
+		text, err := url.PathUnescape(text)
+		return text, err == nil
+	case "query":
+		text, ok := query[p.name]
+		return text, ok
+	default:
+		text := r.Header.Get(p.name)
+		return text, text != ""
+	}
+}
+
+func (p *param) issue(message, code string) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: []any{p.name}, Schema: p.in}
+}
+
+func (p *param) set(field reflect.Value, text string) *apierr.Issue {
+	if p.slice {
+		parts := strings.Split(text, ",")
+		if len(parts) > p.maxItems {
+			issue := p.issue("List has too many items", "tooMany")
+			return &issue
+		}
+		out := reflect.MakeSlice(reflect.SliceOf(p.typ), len(parts), len(parts))
+		for i, part := range parts {
+			if issue := p.setOne(out.Index(i), part); issue != nil {
+				return issue
+			}
+		}
+		field.Set(out)
+		return nil
+	}
+	if p.pointer {
+		v := reflect.New(p.typ)
+		if issue := p.setOne(v.Elem(), text); issue != nil {
+			return issue
+		}
+		field.Set(v)
+		return nil
+	}
+	return p.setOne(field, text)
+}
+
+func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
+	refuse := func(message, code string) *apierr.Issue {
+		issue := p.issue(message, code)
+		return &issue
+	}
+	if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // a list can have empty items, a path or header any bytes
+		return refuse("Value is malformed", "malformed")
+	}
+	if p.enum != nil && !slices.Contains(p.enum, text) {
+		return refuse("Value is not one of the allowed values", "enum")
+	}
+	switch {
+	case p.typ == idType:
+		parsed, err := id.Parse(text)
+		if err != nil {
+			return refuse("Value is not a uuid", "uuid")
+		}
+		v.Set(reflect.ValueOf(parsed))
+		return nil
+	case reflect.PointerTo(p.typ).Implements(textType):
+		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil { //nolint:errcheck,forcetypeassert // just checked
+			return refuse("Value is malformed", "malformed")
+		}
+		return nil
+	}
+	switch p.typ.Kind() {
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return refuse("Value is not true or false", "boolean")
+		}
+		v.SetBool(text == "true")
+	case reflect.Int, reflect.Int64:
+		n, ok := integer(text)
+		if !ok {
+			return refuse("Value is not an integer in the safe range", "integer")
+		}
+		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
+			return refuse("Value is out of range", "range")
+		}
+		v.SetInt(n)
+	case reflect.String:
+		n := int64(utf8.RuneCountInString(text))
+		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
+			return refuse("Text is too short or too long", "length")
+		}
+		if p.pattern != nil && !p.pattern.MatchString(text) {
+			return refuse("Value is malformed", "malformed")
+		}
+		v.SetString(text)
+	default: // mustBind has refused it
+	}
+	return nil
+}
+
+// integer accepts the canonical form only: no sign but a minus, no leading zeros, no fraction, within plus or minus 2^53-1.
+func integer(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text || n > 1<<53-1 || n < -(1<<53-1) {
+		return 0, false
+	}
+	return n, true
+}

@@ -1,0 +1,410 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+)
+
+const refPrefix = "#/components/schemas/"
+
+// plainArrays makes lists never null; the library has a variable for it, which servers made side by side must not race for.
+var plainArrays = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+
+// newRegistry makes the registry of schemas. A type is named after its package and itself: listing.Create is ListingCreate.
+func newRegistry() huma.Registry {
+	plainArrays()
+	r := huma.NewMapRegistry(refPrefix, schemaName)
+	r.RegisterTypeAlias(reflect.TypeFor[id.ID](), reflect.TypeFor[uuidText]())
+	r.RegisterTypeAlias(reflect.TypeFor[day.Day](), reflect.TypeFor[dateText]())
+	r.RegisterTypeAlias(reflect.TypeFor[day.Month](), reflect.TypeFor[monthText]())
+	r.RegisterTypeAlias(reflect.TypeFor[day.Instant](), reflect.TypeFor[instantText]())
+	return r
+}
+
+type (
+	uuidText  string
+	dateText  string
+	monthText string
+
+	instantText string
+)
+
+// Schema describes an instant.
+func (instantText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "date-time"}
+}
+
+// Schema describes an identifier.
+func (uuidText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "uuid", Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
+}
+
+// Schema describes a civil date.
+func (dateText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "date"}
+}
+
+// Schema describes a month.
+func (monthText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Pattern: `^\d{4}-(0[1-9]|1[0-2])$`}
+}
+
+func schemaName(t reflect.Type, hint string) string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	name := t.Name()
+	if name == "" {
+		return upper(hint)
+	}
+	if base, arg, ok := strings.Cut(name, "["); ok { // page.Page[stayledger/domain/listing.Listing]
+		arg = strings.TrimSuffix(arg, "]")
+		arg = arg[strings.LastIndex(arg, "/")+1:]
+		pkg, typ, _ := strings.Cut(arg, ".")
+		return qualified(pkg, typ) + base
+	}
+	return qualified(t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:], name)
+}
+
+func qualified(pkg, name string) string {
+	if pkg == "api" || pkg == "apierr" || pkg == "page" || strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
+		return upper(name)
+	}
+	return upper(pkg) + upper(name)
+}
+
+func upper(s string) string {
+	r := []rune(s)
+	if len(r) > 0 {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	return string(r)
+}
+
+// describe builds the published description from the endpoints.
+func (s *Server) describe() *huma.OpenAPI {
+	o := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info:    &huma.Info{Title: s.Title, Version: Version, Description: s.Description},
+		Servers: []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{Schemas: s.registry, SecuritySchemes: map[string]*huma.SecurityScheme{
+			"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key", Description: "A team or partner key."},
+			"bearer": {Type: "http", Scheme: "bearer", Description: "An interactive or embedded session."},
+		}},
+		Paths: map[string]*huma.PathItem{},
+	}
+	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
+	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
+		describeEnvelope(envelope)
+	}
+	for i := range s.plans {
+		s.describeEndpoint(o, &s.plans[i], failure)
+	}
+	nullable(s.registry)
+	return o
+}
+
+func describeEnvelope(s *huma.Schema) {
+	codes, reasons := []any{}, []any{}
+	for _, c := range apierr.Codes() {
+		codes = append(codes, string(c))
+	}
+	for _, r := range apierr.Reasons() {
+		reasons = append(reasons, string(r))
+	}
+	s.Properties["code"].Enum, s.Properties["code"].Description = codes, "Stable error class. Treat unknown codes as non-retryable."
+	s.Properties["reason"].Enum, s.Properties["reason"].Description = reasons, "Business rule. Treat unknown reasons as no reason."
+	s.Properties["message"].Description = "Static display text of one condition; never parse it."
+}
+
+func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema) {
+	e := p.endpoint
+	op := &huma.Operation{
+		OperationID: e.ID, Tags: []string{e.Tag}, Summary: e.Summary, Description: e.Doc, Method: e.Method, Path: e.Path,
+		Responses: map[string]*huma.Response{}, Extensions: map[string]any{"x-scopes": nonNil(e.Scopes)},
+	}
+	if !e.Public {
+		op.Security = security(e)
+		op.Extensions["x-partner"] = slices.Contains(e.Credentials(), PartnerKey)
+		op.Extensions["x-owner"] = slices.Contains(e.Credentials(), Owner)
+		op.Extensions["x-embed"] = false
+	} else {
+		op.Security = []map[string][]string{}
+	}
+	op.Parameters = s.describeParameters(p)
+	if p.body != nil {
+		op.RequestBody = &huma.RequestBody{Required: !p.bodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: p.body}}}
+	}
+	s.describeAnswers(op, e, failure)
+	item := o.Paths[e.Path]
+	if item == nil {
+		item = &huma.PathItem{}
+		o.Paths[e.Path] = item
+	}
+	switch e.Method {
+	case http.MethodGet:
+		item.Get = op
+	case http.MethodPost:
+		item.Post = op
+	case http.MethodPut:
+		item.Put = op
+	case http.MethodPatch:
+		item.Patch = op
+	case http.MethodDelete:
+		item.Delete = op
+	default:
+		panic("unsupported method " + e.Method)
+	}
+}
+
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func security(e *Endpoint) []map[string][]string {
+	var out []map[string][]string
+	if slices.Contains(e.Credentials(), TeamKey) || slices.Contains(e.Credentials(), PartnerKey) {
+		out = append(out, map[string][]string{"apiKey": {}})
+	}
+	if slices.Contains(e.Credentials(), User) || slices.Contains(e.Credentials(), Owner) {
+		out = append(out, map[string][]string{"bearer": {}})
+	}
+	return out
+}
+
+func (s *Server) describeParameters(p *plan) []*huma.Param {
+	var out []*huma.Param
+	for i := range p.params {
+		pa := &p.params[i]
+		if pa.field.Tag.Get("hidden") == "true" {
+			continue
+		}
+		schema := &huma.Schema{Type: "string"}
+		if pa.typ != cursorType {
+			schema = huma.SchemaFromField(s.registry, pa.field, p.endpoint.ID+pa.name)
+			schema.Nullable = false
+			if target := schema; pa.enum != nil {
+				if schema.Items != nil {
+					target = schema.Items
+				}
+				target.Enum = nil
+				for _, v := range pa.enum {
+					target.Enum = append(target.Enum, v)
+				}
+			}
+		}
+		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description}
+		if pa.slice {
+			schema.MaxItems = &pa.maxItems
+			no := false
+			param.Style, param.Explode = "form", &no
+		}
+		schema.Description = ""
+		out = append(out, param)
+	}
+	boolean := func(name, doc string) {
+		out = append(out, &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: "boolean", Default: false}})
+	}
+	header := func(name, doc string, values ...any) {
+		out = append(out, &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: "string", Enum: values}})
+	}
+	e := p.endpoint
+	if e.DryRun {
+		boolean("dryRun", "Runs the whole write and rolls it back: same answer and status, nothing kept.")
+	}
+	if !e.Public && e.Selection != NoTeam && !e.TeamInPath {
+		header("x-team-id", "Selects the team when the credential reaches several.")
+	}
+	if e.Region {
+		header("x-data-region", "Selects one regional slice for partner credentials without a selected team.", "ap", "ca", "eu", "sa", "us")
+	}
+	if e.takesKey() {
+		header("Idempotency-Key", "The same key and body within 24 hours returns the stored answer.")
+	}
+	return out
+}
+
+func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.Schema) {
+	add := func(status int, t reflect.Type) {
+		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{
+			"X-Request-Id": {Schema: &huma.Schema{Type: "string"}},
+		}}
+		switch t {
+		case reflect.TypeFor[None]():
+		case reflect.TypeFor[Content]():
+			r.Content = map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}
+		default:
+			r.Content = map[string]*huma.MediaType{"application/json": {Schema: s.registry.Schema(t, true, e.ID+"Answer")}}
+		}
+		if e.kind == kindWrite {
+			r.Headers["X-Service-Audit-Should-Poll"] = &huma.Header{Schema: &huma.Schema{Type: "string", Enum: []any{"true", "false"}}}
+			r.Headers["X-Service-Audit-Action-Id"] = &huma.Header{Schema: &huma.Schema{Type: "string"}, Description: "Absent from dry runs."}
+		}
+		op.Responses[strconv.Itoa(status)] = r
+	}
+	status := e.status()
+	if e.out == reflect.TypeFor[None]() && e.Status == 0 {
+		status = http.StatusNoContent
+	}
+	add(status, e.out)
+	for status, t := range e.Also {
+		add(status, t)
+	}
+	for _, status := range e.failures() {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
+		}
+	}
+}
+
+// failures are the statuses that the edge itself can answer with.
+func (e *Endpoint) failures() []int {
+	out := []int{400, 500, 503}
+	if !e.Public {
+		out = append(out, 401, 403, 404, 410, 421)
+	} else {
+		out = append(out, 404, 410)
+	}
+	if e.Mutates() {
+		out = append(out, 409, 413, 422, 423)
+	} else {
+		out = append(out, 422, 502, 504)
+	}
+	return out
+}
+
+// nullable makes every pointer field without omitempty accept null, references included, which the schema generator does not do by itself.
+func nullable(r huma.Registry) {
+	for name, s := range r.Map() {
+		t := r.TypeFromRef(refPrefix + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		nullableFields(t, s)
+		s.PrecomputeMessages()
+	}
+}
+
+// Enumerated is a string type that knows its values, in the contract's order.
+type Enumerated interface{ Enum() []string }
+
+func enumOf(t reflect.Type) []any {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	v, ok := reflect.Zero(t).Interface().(Enumerated)
+	if !ok {
+		return nil
+	}
+	var out []any
+	for _, value := range v.Enum() {
+		out = append(out, value)
+	}
+	return out
+}
+
+func nullableFields(t reflect.Type, s *huma.Schema) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			nullableFields(f.Type, s)
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		field := s.Properties[name]
+		if values := enumOf(f.Type); values != nil && field != nil {
+			target := field
+			if field.Items != nil {
+				target = field.Items
+			}
+			target.Enum = values
+			target.PrecomputeMessages()
+		}
+		if field != nil && field.Nullable && field.Enum != nil && !slices.Contains(field.Enum, nil) {
+			field.Enum = append(field.Enum, nil)
+		}
+		if field == nil || f.Type.Kind() != reflect.Pointer || strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
+			continue
+		}
+		if field.Ref != "" {
+			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: field.Ref}, {Type: "null"}}, Description: field.Description}
+			continue
+		}
+		field.Nullable = true
+		if field.Enum != nil && !slices.Contains(field.Enum, nil) {
+			field.Enum = append(field.Enum, nil)
+		}
+	}
+}
+
+// OpenAPI gives the published description: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
+func (s *Server) OpenAPI() (asJSON, asYAML, asJSON30 []byte, err error) {
+	if asJSON, err = json.MarshalIndent(s.published, "", "  "); err != nil {
+		return nil, nil, nil, fmt.Errorf("encode the description: %w", err)
+	}
+	if asYAML, err = s.published.YAML(); err != nil {
+		return nil, nil, nil, fmt.Errorf("encode the description: %w", err)
+	}
+	if asJSON30, err = downgrade(asJSON); err != nil {
+		return nil, nil, nil, err
+	}
+	return asJSON, asYAML, asJSON30, nil
+}
+
+// downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable.
+func downgrade(asJSON []byte) ([]byte, error) {
+	var tree any
+	if err := json.Unmarshal(asJSON, &tree); err != nil {
+		return nil, fmt.Errorf("read the description: %w", err)
+	}
+	root, _ := downgradeNode(tree).(map[string]any)
+	root["openapi"] = "3.0.3"
+	out, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the description: %w", err)
+	}
+	return out, nil
+}
+
+func downgradeNode(node any) any {
+	switch n := node.(type) {
+	case []any:
+		for i := range n {
+			n[i] = downgradeNode(n[i])
+		}
+	case map[string]any:
+		for k, v := range n {
+			n[k] = downgradeNode(v)
+		}
+		if types, ok := n["type"].([]any); ok && len(types) == 2 {
+			n["type"], n["nullable"] = types[0], true
+		}
+		if options, ok := n["anyOf"].([]any); ok && len(options) == 2 {
+			if null, ok := options[1].(map[string]any); ok && null["type"] == "null" {
+				delete(n, "anyOf")
+				n["allOf"], n["nullable"] = []any{options[0]}, true
+			}
+		}
+		if examples, ok := n["examples"].([]any); ok && len(examples) > 0 {
+			delete(n, "examples")
+			n["example"] = examples[0]
+		}
+	}
+	return node
+}

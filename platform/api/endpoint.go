@@ -1,0 +1,209 @@
+// Package api is the HTTP edge: endpoints are values in one list, and everything that must hold for all of them is read from that list.
+// A request goes one way: route, authenticate, refuse undeclared query parameters, bind and validate, transact, render. Endpoint functions
+// see typed input and a transaction; they never see HTTP.
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"stayledger/platform/db"
+)
+
+// Credential is a kind of caller. Endpoints list the kinds they are open to.
+type Credential string
+
+// The kinds of credentials.
+const (
+	TeamKey    Credential = "teamKey"
+	PartnerKey Credential = "partnerKey"
+	User       Credential = "user"
+	Owner      Credential = "owner"
+)
+
+// Selection says how an endpoint finds the team it works for.
+type Selection int
+
+const (
+	// OneTeam needs a selected team.
+	OneTeam Selection = iota
+	// OneTeamOrPartner needs a selected team, save that a partner credential without one means the partner itself.
+	OneTeamOrPartner
+	// ManagedTeams works across all teams the credential can reach; no team is selected.
+	ManagedTeams
+	// NoTeam works for the user alone.
+	NoTeam
+)
+
+// Endpoint is one HTTP route of the contract.
+type Endpoint struct {
+	Method string
+	Path   string
+	// ID is the operationId of the published description, such as listOperations.
+	ID      string
+	Tag     string
+	Summary string
+	// Doc is the description: the failures in the order in which they are checked.
+	Doc string
+	// Scopes must all be held; one entry may name alternatives with "|".
+	Scopes []string
+	// Open are the credentials that may call the route; nil means team keys, partner keys and users.
+	Open []Credential
+	// Public routes need no credential.
+	Public    bool
+	Selection Selection
+	// TeamInPath routes take the team from the path parameter id instead of the header x-team-id.
+	TeamInPath bool
+	// Region routes read the header x-data-region.
+	Region bool
+	// PartnerOnly routes need the selected team to be the partner team.
+	PartnerOnly bool
+	// DryRun routes declare the query parameter dryRun.
+	DryRun bool
+	// Frozen routes also work while the team's writes are frozen.
+	Frozen bool
+	// Status of a success; 0 means 200.
+	Status int
+	// MaxBody in bytes; 0 means 1 MiB.
+	MaxBody int64
+	// Timeout of a statement in the database; 0 means 30 seconds.
+	Timeout time.Duration
+	// OneStatement reads send a single statement and cost one round trip.
+	OneStatement bool
+	// Also are further successful answers by status, beside Status.
+	Also map[int]reflect.Type
+
+	kind kind
+	in   reflect.Type
+	out  reflect.Type
+	run  func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error)
+}
+
+type kind int
+
+const (
+	kindRead kind = iota
+	kindWrite
+	kindExternal
+	kindStream
+)
+
+// Statuser lets an answer choose its own success status.
+type Statuser interface{ HTTPStatus() int }
+
+// Read declares an endpoint that only reads, on one snapshot.
+func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*O, error)) Endpoint {
+	e.kind, e.in, e.out = kindRead, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		var out *O
+		run := s.DB.Read
+		if e.OneStatement {
+			run = s.DB.ReadOne
+		}
+		err := run(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			out, err = f(ctx, tx, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+			return err
+		})
+		return answer(out), err
+	}
+	return e
+}
+
+// Write declares an endpoint that changes something. With DryRun set the same function runs in a transaction that is rolled back.
+func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*O, error)) Endpoint {
+	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		return s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
+			out, err := f(ctx, tx, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+			return answer(out), err
+		})
+	}
+	return e
+}
+
+// Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at once, before all of it is
+// rolled back, so it refuses what the job would.
+func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I) error) Endpoint {
+	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		return s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
+			input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
+			out, err := start(ctx, tx, input)
+			if err == nil && rc.dryRun {
+				err = work(ctx, tx, input)
+			}
+			return answer(out), err
+		})
+	}
+	return e
+}
+
+// External declares an endpoint that works outside one transaction: it waits, renders or calls a provider, and opens its own short
+// transactions in the given scope.
+func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {
+	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		out, err := f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+		return answer(out), err
+	}
+	return e
+}
+
+// Content is what a Stream endpoint answers with.
+type Content struct {
+	Reader      io.ReadSeekCloser
+	Filename    string
+	ContentType string
+	// ETag is the strong validator of the bytes, without quotes.
+	ETag     string
+	Modified time.Time
+	// Inline shows a page in the browser; otherwise the bytes are an attachment.
+	Inline bool
+}
+
+// Stream declares an endpoint that answers with bytes, with support for ranges and validators.
+func Stream[I any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*Content, error)) Endpoint {
+	e.kind, e.in, e.out = kindStream, reflect.TypeFor[I](), reflect.TypeFor[Content]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		return f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+	}
+	return e
+}
+
+// None is the input or the answer of an endpoint that has none; as an answer it means 204 without a body.
+type None struct{}
+
+func answer[O any](out *O) any {
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+// Mutates reports whether the endpoint changes something.
+func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet }
+
+// Credentials are the kinds of credentials the endpoint is open to.
+func (e *Endpoint) Credentials() []Credential {
+	if e.Open == nil {
+		return []Credential{TeamKey, PartnerKey, User}
+	}
+	return e.Open
+}
+
+func (e *Endpoint) status() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	return http.StatusOK
+}
+
+func (e *Endpoint) maxBody() int64 {
+	if e.MaxBody != 0 {
+		return e.MaxBody
+	}
+	return 1 << 20
+}

@@ -1,0 +1,154 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+var errUnknownVersion = apierr.New(apierr.CodeBadRequest, "", "Unknown contract version")
+
+// rendered is an answer that is ready to be sent.
+type rendered struct {
+	status  int
+	headers map[string]string
+	body    []byte
+}
+
+func (e *Endpoint) render(out any) (*rendered, error) {
+	status := e.status()
+	if v, ok := out.(Statuser); ok {
+		status = v.HTTPStatus()
+	}
+	if _, none := out.(*None); none || out == nil {
+		if e.Status == 0 {
+			status = http.StatusNoContent
+		}
+		return &rendered{status: status}, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return nil, err
+	}
+	return &rendered{status: status, body: b.Bytes()}, nil
+}
+
+func (s *Server) succeed(w http.ResponseWriter, r *http.Request, rc *requestContext, out any) int {
+	switch v := out.(type) {
+	case *rendered:
+		return s.send(w, rc, v)
+	case *Content:
+		return s.stream(w, r, rc, v)
+	}
+	v, err := rc.plan.endpoint.render(out)
+	if err != nil {
+		return s.fail(w, r, rc, err)
+	}
+	return s.send(w, rc, v)
+}
+
+func (s *Server) send(w http.ResponseWriter, rc *requestContext, v *rendered) int {
+	h := w.Header()
+	common(h, rc)
+	for name, value := range v.headers {
+		h.Set(name, value)
+	}
+	if v.body != nil {
+		h.Set("Content-Type", "application/json")
+		h.Set("Content-Length", strconv.Itoa(len(v.body)))
+	}
+	w.WriteHeader(v.status)
+	if _, err := w.Write(v.body); err != nil {
+		return 499
+	}
+	return v.status
+}
+
+func common(h http.Header, rc *requestContext) {
+	h.Set("X-Request-Id", rc.requestID)
+	h.Set("X-Api-Version", Version)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if rc.dryRun {
+		h.Set("X-Service-Audit-Should-Poll", "false")
+	}
+}
+
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestContext, c *Content) int {
+	defer func() { _ = c.Reader.Close() }()
+	h := w.Header()
+	common(h, rc)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Content-Type", c.ContentType)
+	disposition := "attachment"
+	if c.Inline {
+		disposition = "inline"
+	}
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": c.Filename}))
+	if c.ETag != "" {
+		h.Set("ETag", `"`+c.ETag+`"`)
+	}
+	record := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	http.ServeContent(record, r, "", c.Modified, c.Reader)
+	return record.status
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// fail renders an error in the one envelope. What is not a condition of the contract becomes a static 500 and is logged with its cause.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext, err error) int {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return 499 // the client is gone
+	}
+	e := condition(r, err)
+	if e.Code().Status() >= http.StatusInternalServerError {
+		rc.cause = err
+	}
+	body, encodeErr := json.Marshal(e.Body())
+	if encodeErr != nil {
+		rc.cause = errors.Join(err, encodeErr)
+		body, _ = json.Marshal(apierr.Internal.Body())
+	}
+	h := w.Header()
+	common(h, rc)
+	h.Set("Content-Type", "application/json")
+	if d := e.Delay(); d > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((d+999_999_999)/1_000_000_000)))
+	}
+	w.WriteHeader(e.Code().Status())
+	_, _ = w.Write(append(body, '\n'))
+	return e.Code().Status()
+}
+
+func condition(r *http.Request, err error) *apierr.Error {
+	var known *apierr.Error
+	switch {
+	case errors.As(err, &known) && known != nil:
+		return known
+	case errors.Is(err, db.ErrUnavailable), db.IsLockTimeout(err), db.SQLState(err) == "40001", db.SQLState(err) == "40P01":
+		return apierr.ServiceUnavailable.Because(err)
+	case errors.Is(err, context.DeadlineExceeded), db.SQLState(err) == "57014":
+		if r.Method == http.MethodGet {
+			return apierr.GatewayTimeout.RetryAfter(apierr.ServiceUnavailable.Delay()).Because(err)
+		}
+		return apierr.GatewayTimeout.Because(err)
+	}
+	return apierr.From(err)
+}

@@ -1,0 +1,330 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Version is the one version of the contract that this service speaks.
+const Version = "2026-11-01"
+
+// Config is what the edge needs from the application.
+type Config struct {
+	DB  *db.DB
+	Log *slog.Logger
+	// Authenticate finds out who calls and for which team; it refuses with a condition of the contract.
+	Authenticate func(ctx context.Context, r *http.Request, e *Endpoint) (db.Scope, error)
+	// Audit is the statement that records the audit action of a write.
+	Audit func(tx *db.Tx, e *Endpoint) db.Stmt
+	// CursorKey authenticates cursors.
+	CursorKey []byte
+	// PublicURL is the service's own address without a trailing slash.
+	PublicURL string
+	// Observe is told about every answered request.
+	Observe func(endpoint string, status int, took time.Duration)
+	// Title and Description head the published description.
+	Title, Description string
+}
+
+// Server answers the endpoints of a list.
+type Server struct {
+	Config
+	Endpoints []Endpoint
+	router    *chi.Mux
+	plans     []plan
+	registry  huma.Registry
+	published *huma.OpenAPI
+}
+
+// plan is what is prepared once per endpoint.
+type plan struct {
+	endpoint     *Endpoint
+	params       []param
+	query        map[string]bool
+	body         *huma.Schema
+	bodyIndex    []int
+	bodyOptional bool
+}
+
+// requestContext is what is known of one request.
+type requestContext struct {
+	plan      *plan
+	scope     db.Scope
+	requestID string
+	dryRun    bool
+	key       string // Idempotency-Key
+	hash      [sha256.Size]byte
+	cause     error
+}
+
+// NewServer prepares the endpoints. It panics on a list that contradicts itself.
+func NewServer(c Config, endpoints []Endpoint) *Server {
+	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry()}
+	s.plans = make([]plan, len(endpoints))
+	seen := map[string]bool{}
+	for i := range endpoints {
+		e := &s.Endpoints[i]
+		if e.ID == "" || seen[e.ID] || seen[e.Method+" "+e.Path] {
+			panic("endpoint without an id of its own: " + e.Method + " " + e.Path)
+		}
+		seen[e.ID], seen[e.Method+" "+e.Path] = true, true
+		s.plans[i] = s.prepare(e)
+		s.router.Method(e.Method, e.Path, s.handler(&s.plans[i]))
+	}
+	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.outside(w, r, apierr.NotFound) })
+	s.router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		allowed := s.allowed(r)
+		if len(allowed) == 0 { // a method that nobody knows, on a path that nobody has
+			s.outside(w, r, apierr.NotFound)
+			return
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		s.outside(w, r, apierr.MethodNotSupported)
+	})
+	s.published = s.describe()
+	for i := range s.plans {
+		checkable(s.registry, s.plans[i].endpoint.ID, s.plans[i].body, map[string]bool{})
+	}
+	return s
+}
+
+// Handle adds a route outside the contract: a page, a probe, the metrics.
+func (s *Server) Handle(method, path string, h http.HandlerFunc) { s.router.Method(method, path, h) }
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
+
+func (s *Server) prepare(e *Endpoint) plan {
+	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}}
+	if f, ok := e.in.FieldByName("Body"); ok {
+		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index
+		p.bodyOptional = f.Tag.Get("required") == "false"
+	}
+	for i := range p.params {
+		if p.params[i].in == "query" {
+			p.query[p.params[i].name] = true
+		}
+	}
+	if e.DryRun {
+		p.query["dryRun"] = true
+	}
+	return p
+}
+
+// allowed lists the methods of a path, for the Allow header of a 405.
+func (s *Server) allowed(r *http.Request) []string {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if s.router.Match(chi.NewRouteContext(), m, path) {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
+func (s *Server) outside(w http.ResponseWriter, r *http.Request, err error) {
+	rc := &requestContext{plan: &plan{endpoint: &Endpoint{ID: "none"}}, requestID: requestID(r, s.DB.Now())}
+	start := time.Now()
+	s.observe(r, rc, s.fail(w, r, rc, err), start)
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func requestID(r *http.Request, now time.Time) string {
+	if given := r.Header.Get("x-request-id"); requestIDForm.MatchString(given) {
+		return given
+	}
+	return id.New(now).String()
+}
+
+func (s *Server) handler(p *plan) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rc := &requestContext{plan: p, requestID: requestID(r, start)}
+		status := 0
+		defer func() {
+			if crash := recover(); crash != nil {
+				status = s.fail(w, r, rc, fmt.Errorf("panic: %v\n%s", crash, debug.Stack()))
+			}
+			s.observe(r, rc, status, start)
+		}()
+		out, err := s.serve(w, r, rc)
+		if err != nil {
+			status = s.fail(w, r, rc, err)
+			return
+		}
+		status = s.succeed(w, r, rc, out)
+	}
+}
+
+// serve goes through the request in the order in which failures are reported: version, credential, query, parameters and body, work.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContext) (any, error) {
+	p, e := rc.plan, rc.plan.endpoint
+	if v := r.Header.Get("x-api-version"); v != "" && v != Version {
+		return nil, errUnknownVersion.At(apierr.Issue{Message: "Version is not known", Code: "unknownVersion", Path: []any{"x-api-version"}, Schema: "header"})
+	}
+	rc.scope = db.Scope{RequestID: rc.requestID}
+	if !e.Public {
+		scope, err := s.Authenticate(r.Context(), r, e)
+		if err != nil {
+			return nil, err
+		}
+		rc.scope = scope
+	}
+	rc.scope.RequestID, rc.scope.Timeout = rc.requestID, e.Timeout
+	query, err := s.strictQuery(r, rc)
+	if err != nil {
+		return nil, err
+	}
+	in := reflect.New(e.in)
+	issues := p.bindParams(r, query, in.Elem(), func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
+	bodyIssues, err := s.bindBody(w, r, rc, in.Elem())
+	if err != nil {
+		return nil, err
+	}
+	if issues = append(issues, bodyIssues...); len(issues) == 0 {
+		issues = resolve(in.Elem())
+	}
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if e.kind == kindWrite {
+		rc.scope.Action = id.New(s.DB.Now()) // in a dry run too: work cannot tell the difference
+		if rc.key != "" {
+			if stored, err := s.replay(r.Context(), rc); stored != nil || err != nil {
+				return stored, err
+			}
+		}
+	}
+	return e.run(r.Context(), s, rc, in)
+}
+
+// resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers with the part's
+// own method unless it has one itself, so the same issue can come twice.
+func resolve(in reflect.Value) []apierr.Issue {
+	var issues []apierr.Issue
+	ask := func(v reflect.Value) {
+		resolver, ok := v.Addr().Interface().(Resolver)
+		if !ok {
+			return
+		}
+		for _, issue := range resolver.Resolve() {
+			if !slices.ContainsFunc(issues, func(other apierr.Issue) bool { return reflect.DeepEqual(issue, other) }) {
+				issues = append(issues, issue)
+			}
+		}
+	}
+	ask(in)
+	for i := range in.NumField() {
+		if f := in.Type().Field(i); f.IsExported() && (f.Anonymous && f.Type.Kind() == reflect.Struct || f.Name == "Body") {
+			ask(in.Field(i))
+		}
+	}
+	return issues
+}
+
+func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]string, error) {
+	query, issues := parseQuery(r.URL.RawQuery)
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	var unknown []apierr.Issue
+	for name := range query {
+		if !rc.plan.query[name] {
+			unknown = append(unknown, apierr.Issue{
+				Message: "Query parameter is not declared", Code: "unknownParameter", Path: []any{name}, Schema: SchemaLocation(rc.plan.endpoint) + "/parameters",
+			})
+		}
+	}
+	if len(unknown) > 0 {
+		slices.SortFunc(unknown, func(a, b apierr.Issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
+		unknown = unknown[:min(len(unknown), maxIssues)]
+		return nil, apierr.UnknownParameter.At(unknown...).WithLinks(apierr.Links{
+			Docs: s.PublicURL + "/docs#" + rc.plan.endpoint.ID, Schema: s.PublicURL + "/openapi.json",
+		})
+	}
+	if rc.plan.endpoint.DryRun {
+		if v, ok := query["dryRun"]; ok {
+			if v != "true" && v != "false" {
+				return nil, apierr.BadRequest.At(apierr.Issue{Message: "Value is not true or false", Code: "boolean", Path: []any{"dryRun"}, Schema: "query"})
+			}
+			rc.dryRun = v == "true"
+		}
+	}
+	return query, nil
+}
+
+// SchemaLocation is where the published description has an endpoint's operation.
+func SchemaLocation(e *Endpoint) string {
+	return "#/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(e.Path) + "/" + strings.ToLower(e.Method)
+}
+
+func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) ([]apierr.Issue, error) {
+	var body []byte
+	if rc.plan.body != nil {
+		if !isJSON(r.Header.Get("Content-Type")) {
+			return nil, apierr.UnsupportedMediaType
+		}
+		var err error
+		if body, err = readBody(w, r, rc.plan.endpoint.maxBody()); err != nil {
+			return nil, err
+		}
+	}
+	if rc.keyed() {
+		if err := rc.readKey(r, body); err != nil {
+			return nil, err
+		}
+	}
+	if rc.plan.body == nil {
+		return nil, nil
+	}
+	return rc.plan.bindBody(s.registry, body, in)
+}
+
+func (s *Server) observe(r *http.Request, rc *requestContext, status int, start time.Time) {
+	took := time.Since(start)
+	if s.Observe != nil {
+		s.Observe(rc.plan.endpoint.ID, status, took)
+	}
+	level := slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request", rc.requestID), slog.String("endpoint", rc.plan.endpoint.ID), slog.String("method", r.Method),
+		slog.Int("status", status), slog.String("took", strconv.FormatFloat(float64(took.Microseconds())/1000, 'f', 2, 64)+"ms"),
+	}
+	if !rc.scope.Team.IsZero() {
+		attrs = append(attrs, slog.String("team", rc.scope.Team.String()))
+	}
+	if !rc.scope.Actor.User.IsZero() {
+		attrs = append(attrs, slog.String("user", rc.scope.Actor.User.String()))
+	}
+	if rc.dryRun {
+		attrs = append(attrs, slog.Bool("dryRun", true))
+	}
+	if rc.cause != nil && !errors.Is(rc.cause, context.Canceled) {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("error", rc.cause.Error()))
+	}
+	s.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}

@@ -1,0 +1,203 @@
+// Package apierr is the one registry of what a request can fail with: codes, reasons, conditions and the envelope they are
+// rendered in.
+//
+// A condition is a package-level value made once by New, with a text that never changes. Functions return it, or a copy that
+// carries what this request needs to know; errors.Is matches a copy with its condition. Whatever is no *Error is shown as a static
+// 500 and its text stays in the log.
+package apierr
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Error is a condition of the contract, or a copy of one. It is immutable and safe for concurrent use.
+type Error struct {
+	code      Code
+	reason    Reason
+	message   string
+	issues    []Issue
+	context   any
+	links     *Links
+	retryable bool
+	delay     time.Duration
+	cause     error
+	// condition is what New made; nil in that value itself.
+	condition *Error
+}
+
+// errNil stands for a nil *Error in a non-nil error, which has no text of its own to log.
+var errNil = errors.New("apierr: a nil *Error was returned as an error")
+
+var registry struct {
+	sync.Mutex
+	conditions []*Error
+}
+
+// New declares a condition; call it in a package-level var only, once per condition. reason is empty when no business rule is
+// named. message is shown as it is and never holds a value of the request.
+//
+// New panics, and so the program does not start, on a code or reason the contract does not have, an empty message, and a message
+// with a percent sign, which would be a format. Rules ERR-02, ERR-08.
+func New(code Code, reason Reason, message string) *Error {
+	if _, known := statusOf[code]; !known {
+		panic("apierr: unknown code " + string(code))
+	}
+	if reason != "" && !slices.Contains(reasons, reason) {
+		panic("apierr: unknown reason " + string(reason))
+	}
+	if message == "" || strings.Contains(message, "%") {
+		panic("apierr: the message of " + string(code) + " is empty or a format: " + message)
+	}
+	e := &Error{code: code, reason: reason, message: message}
+	registry.Lock()
+	defer registry.Unlock()
+	registry.conditions = append(registry.conditions, e)
+	return e
+}
+
+// All lists every condition as New made it, in the order of declaration; what a copy adds is not in it.
+func All() []*Error {
+	registry.Lock()
+	defer registry.Unlock()
+	return slices.Clone(registry.conditions)
+}
+
+// From is the outermost *Error in the chain of err. Without one it is Internal, with err as its cause. From(nil) is nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	switch found := errors.As(err, &e); {
+	case found && e != nil:
+		return e
+	case found:
+		return Internal.Because(errNil)
+	default:
+		return Internal.Because(err)
+	}
+}
+
+func (e *Error) clone() *Error {
+	copied := *e
+	copied.condition = e.root()
+	return &copied
+}
+
+func (e *Error) root() *Error {
+	if e.condition != nil {
+		return e.condition
+	}
+	return e
+}
+
+// With is a copy with typed recovery information, a struct or a map that is rendered as the object context. Nil, a nil pointer
+// and an empty map are none. Rules ERR-12, ERR-13.
+func (e *Error) With(context any) *Error {
+	copied := e.clone()
+	copied.context = context
+	switch value := reflect.ValueOf(context); {
+	case !value.IsValid():
+	case value.Kind() == reflect.Pointer && value.IsNil():
+		copied.context = nil
+	case value.Kind() == reflect.Map && value.Len() == 0:
+		copied.context = nil
+	}
+	return copied
+}
+
+// At is a copy with further issues behind those it has.
+func (e *Error) At(issues ...Issue) *Error {
+	copied := e.clone()
+	copied.issues = append(slices.Clip(e.issues), issues...)
+	return copied
+}
+
+// WithLinks is a copy that leads to the reference; for strict query-validation errors alone. Rule ERR-16.
+func (e *Error) WithLinks(links Links) *Error {
+	copied := e.clone()
+	copied.links = &links
+	return copied
+}
+
+// RetryAfter is a copy that says the same idempotent operation can safely be sent again after the delay. Rules ERR-14, ERR-15.
+func (e *Error) RetryAfter(delay time.Duration) *Error {
+	copied := e.clone()
+	copied.retryable, copied.delay = true, delay
+	return copied
+}
+
+// Because is a copy that keeps a private cause for the log and for errors.Is and errors.As. It is never rendered.
+func (e *Error) Because(err error) *Error {
+	copied := e.clone()
+	copied.cause = err
+	return copied
+}
+
+// Error is the text for logs, the private cause included. Responses take Body.
+func (e *Error) Error() string {
+	text := string(e.code)
+	if e.reason != "" {
+		text += " (" + string(e.reason) + ")"
+	}
+	text += ": " + e.message
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
+}
+
+// Is reports whether target is the same condition, whatever either copy carries.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other != nil && e.root() == other.root()
+}
+
+// Unwrap is the private cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Code is the class of the error.
+func (e *Error) Code() Code { return e.code }
+
+// Reason is the business rule, or empty.
+func (e *Error) Reason() Reason { return e.reason }
+
+// Message is the static text.
+func (e *Error) Message() string { return e.message }
+
+// Issues are the findings, never nil.
+func (e *Error) Issues() []Issue { return append([]Issue{}, e.issues...) }
+
+// Context is the recovery information, or nil.
+func (e *Error) Context() any { return e.context }
+
+// Retryable reports whether the same idempotent operation is safe to retry.
+func (e *Error) Retryable() bool { return e.retryable }
+
+// Delay is how long to wait before a retry, for the header Retry-After; 0 when none is known.
+func (e *Error) Delay() time.Duration { return e.delay }
+
+// Envelope is the JSON form of every failure. Rule ERR-01.
+type Envelope struct {
+	Code    Code    `json:"code"`
+	Reason  Reason  `json:"reason,omitempty"`
+	Message string  `json:"message"`
+	Issues  []Issue `json:"issues"`
+	Context any     `json:"context,omitempty"`
+	// Retryable is true or absent, never false.
+	Retryable bool   `json:"retryable,omitempty"`
+	Links     *Links `json:"links,omitempty"`
+}
+
+// Body is what a response shows of the error. Issues is never nil: it is rendered as an array even when there are none.
+func (e *Error) Body() Envelope {
+	return Envelope{
+		Code: e.code, Reason: e.reason, Message: e.message, Issues: e.Issues(),
+		Context: e.context, Retryable: e.retryable, Links: e.links,
+	}
+}

@@ -1,0 +1,391 @@
+// Package apitest runs endpoints through the real edge on a real Postgres. Every test gets a fresh team, so tests run in parallel in one
+// database. A mutation that declares dryRun is sent dry first: no row of the team may change and the status must be the real call's.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stayledger/migrations"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/dbtest"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// opened is the package's database; Main drops it.
+type opened struct {
+	db   *db.DB
+	drop func()
+	err  error
+}
+
+var (
+	used atomic.Bool
+	once = sync.OnceValue(open)
+)
+
+func open() opened {
+	hash, err := migrations.Hash()
+	if err != nil {
+		return opened{err: err}
+	}
+	url, drop := dbtest.ForPackage(migrate, hash)
+	used.Store(true)
+	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16})
+	return opened{db: d, drop: drop, err: err}
+}
+
+// Main runs a package's tests and drops their database; call it from TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	if used.Load() {
+		o := once()
+		if o.db != nil {
+			o.db.Close()
+		}
+		o.drop()
+	}
+	os.Exit(code)
+}
+
+// DB is the package's database, opened as the service opens it.
+func DB(t testing.TB) *db.DB {
+	t.Helper()
+	o := once()
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	return o.db
+}
+
+// Config says what a test serves.
+type Config struct {
+	Endpoints []api.Endpoint
+	// Handlers are the jobs that Work runs.
+	Handlers map[string]job.Handler
+	// Scopes of the caller; nil holds every scope that an endpoint asks for.
+	Scopes []string
+	// Owner makes the caller an owner who sees one contact's listings.
+	Owner *id.ID
+	// DB is another database than the package's.
+	DB *db.DB
+	// Log receives what the edge logs; nil drops it.
+	Log *slog.Logger
+}
+
+// Team is a fresh team with a caller who may do everything.
+type Team struct {
+	t         testing.TB
+	DB        *db.DB
+	ID        id.ID
+	User      id.ID
+	Scopes    []string
+	Owner     *id.ID
+	config    Config
+	reach     []id.ID
+	server    *api.Server
+	endpoints []api.Endpoint
+}
+
+// New makes a team and serves the endpoints to it.
+func New(t testing.TB, c Config) *Team {
+	t.Helper()
+	d := c.DB
+	if d == nil {
+		d = DB(t)
+	}
+	x := &Team{t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c, endpoints: c.Endpoints}
+	if x.Scopes == nil {
+		for i := range c.Endpoints {
+			for _, s := range c.Endpoints[i].Scopes {
+				x.Scopes = append(x.Scopes, strings.Split(s, "|")...)
+			}
+		}
+	}
+	x.serve()
+	x.System(func(ctx context.Context, tx *db.Tx) error {
+		return tx.Pipeline(ctx,
+			db.Stmt{SQL: `insert into team (id, type, name, region, statement_start_at, created_at, updated_at)
+				values (@id, 'propertyManager', 'Test team', 'us', '2026-01-01', @now, @now)`, Args: db.Args{"id": x.ID, "now": tx.Now}},
+			db.Stmt{SQL: `insert into access_user (id, kind, name, created_at) values (@user, 'service', 'Test caller', @now)`,
+				Args: db.Args{"user": x.User, "now": tx.Now}})
+	})
+	return x
+}
+
+// As is the same team seen by another caller: other scopes, or an owner.
+func (x *Team) As(scopes []string, owner *id.ID) *Team {
+	other := *x
+	other.Scopes, other.Owner, other.User = scopes, owner, id.New(x.DB.Now())
+	other.serve()
+	return &other
+}
+
+func (x *Team) serve() {
+	log := x.config.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	x.server = api.NewServer(api.Config{
+		DB: x.DB, Log: log, Authenticate: x.authenticate, Audit: audit, CursorKey: []byte("test cursor key"),
+		PublicURL: "http://127.0.0.1", Title: "test",
+	}, x.endpoints)
+}
+
+// Server is what answers the team's requests, for a test that serves it on a listener.
+func (x *Team) Server() *api.Server { return x.server }
+
+// authenticate stands for package access, whose own tests and the end-to-end tests show the real one.
+func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint) (db.Scope, error) {
+	scope := x.Scope()
+	for _, s := range e.Scopes {
+		held := false
+		for alternative := range strings.SplitSeq(s, "|") {
+			held = held || scope.Actor.Has(alternative)
+		}
+		if !held {
+			return db.Scope{}, apierr.MissingScope.With(map[string]any{"requiredScopes": e.Scopes})
+		}
+	}
+	return scope, nil
+}
+
+func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
+	return db.Stmt{SQL: `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
+		Args: db.Args{"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now}}
+}
+
+// Reach lets the team's caller reach further teams, as a key of several teams or a partner's would.
+func (x *Team) Reach(teams ...id.ID) { x.reach = append(x.reach, teams...) }
+
+// Scope is the scope of the team's caller.
+func (x *Team) Scope() db.Scope {
+	return db.Scope{Team: x.ID, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
+}
+
+// Tx runs work in the team's scope and commits it.
+func (x *Team) Tx(work db.Work) {
+	x.t.Helper()
+	if err := x.DB.Write(x.t.Context(), x.Scope(), work); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// System runs work across teams and commits it.
+func (x *Team) System(work db.Work) {
+	x.t.Helper()
+	if err := x.DB.Write(x.t.Context(), db.AcrossTeams(), work); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// Exec runs one statement in the team's scope; @team is the team.
+func (x *Team) Exec(sql string, args db.Args) {
+	x.t.Helper()
+	if args == nil {
+		args = db.Args{}
+	}
+	if strings.Contains(sql, "@team") {
+		args["team"] = x.ID
+	}
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, sql, args)
+		return err
+	})
+}
+
+// Get sends GET.
+func (x *Team) Get(path string, headers ...string) *Response {
+	x.t.Helper()
+	return x.Call(http.MethodGet, path, nil, headers...)
+}
+
+// Post sends POST with a JSON body: a value to encode, or a string to send as it is.
+func (x *Team) Post(path string, body any, headers ...string) *Response {
+	x.t.Helper()
+	return x.Call(http.MethodPost, path, body, headers...)
+}
+
+// Put sends PUT.
+func (x *Team) Put(path string, body any, headers ...string) *Response {
+	x.t.Helper()
+	return x.Call(http.MethodPut, path, body, headers...)
+}
+
+// Patch sends PATCH.
+func (x *Team) Patch(path string, body any, headers ...string) *Response {
+	x.t.Helper()
+	return x.Call(http.MethodPatch, path, body, headers...)
+}
+
+// Delete sends DELETE.
+func (x *Team) Delete(path string, headers ...string) *Response {
+	x.t.Helper()
+	return x.Call(http.MethodDelete, path, nil, headers...)
+}
+
+// Call sends a request; headers are name, value pairs. A mutation that declares dryRun, and is not one already, is sent dry first.
+func (x *Team) Call(method, path string, body any, headers ...string) *Response {
+	x.t.Helper()
+	if x.declaresDryRun(method, path) && !strings.Contains(path, "dryRun=") {
+		dry := x.dryFirst(method, path, body, headers)
+		kept := x.send(method, path, body, headers)
+		if kept.Status != dry.Status {
+			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body, kept.Status, kept.Body)
+		}
+		return kept
+	}
+	return x.send(method, path, body, headers)
+}
+
+func (x *Team) dryFirst(method, path string, body any, headers []string) *Response {
+	x.t.Helper()
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	before := x.Fingerprint()
+	dry := x.send(method, path+separator+"dryRun=true", body, headers)
+	if after := x.Fingerprint(); after != before {
+		x.t.Errorf("%s %s: the dry run changed rows:\n%s\n%s", method, path, before, after)
+	}
+	if dry.Status < http.StatusBadRequest {
+		if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" || dry.Header.Get("X-Service-Audit-Action-Id") != "" {
+			x.t.Errorf("%s %s: dry run audit headers: %v", method, path, dry.Header)
+		}
+	}
+	return dry
+}
+
+func (x *Team) declaresDryRun(method, path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	// A literal segment wins over a parameter, as it does in the router.
+	best, found := -1, false
+	for i := range x.endpoints {
+		e := &x.endpoints[i]
+		if literal := literals(e.Path, path); e.Method == method && literal > best {
+			best, found = literal, e.DryRun
+		}
+	}
+	return found
+}
+
+// literals counts the literal segments of a template that a path fits, or is -1.
+func literals(template, path string) int {
+	a, b := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(a) != len(b) {
+		return -1
+	}
+	n := 0
+	for i := range a {
+		switch {
+		case a[i] == b[i]:
+			n++
+		case !strings.HasPrefix(a[i], "{"):
+			return -1
+		}
+	}
+	return n
+}
+
+// Fingerprint sums up every row of the team in every table.
+func (x *Team) Fingerprint() string {
+	x.t.Helper()
+	var out strings.Builder
+	err := x.DB.Read(x.t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		tables, err := db.Select[string](ctx, tx, `
+			select c.table_name::text from information_schema.columns c
+			join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
+			where c.table_schema = 'public' and c.column_name = 'team_id' and t.table_type = 'BASE TABLE' order by 1`, nil)
+		if err != nil {
+			return err
+		}
+		if len(tables) < 10 {
+			return errors.New("too few tables to compare")
+		}
+		parts := make([]string, len(tables))
+		for i, table := range tables {
+			parts[i] = fmt.Sprintf(`select '%[1]s ' || count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from %[1]s t where team_id = @team having count(*) > 0`, table)
+		}
+		sums, err := db.Select[string](ctx, tx, strings.Join(parts, " union all "), db.Args{"team": x.ID})
+		out.WriteString(strings.Join(sums, "\n"))
+		return err
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return out.String()
+}
+
+func (x *Team) send(method, path string, body any, headers []string) *Response {
+	x.t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		reader = bytes.NewReader(encoded)
+	}
+	r := httptest.NewRequestWithContext(x.t.Context(), method, path, reader)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	x.server.ServeHTTP(w, r)
+	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path}
+	answer.checkEnvelope()
+	return answer
+}
+
+// Work runs the team's jobs until none is left that runs or is due soon: retries are waited for, appointments are not.
+func (x *Team) Work() {
+	x.t.Helper()
+	ctx, stop := context.WithCancel(x.t.Context())
+	defer stop()
+	w := job.NewWorker(job.Config{
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: 10 * time.Millisecond, Only: x.ID,
+	})
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx, time.Second) }()
+	deadline := time.Now().Add(30 * time.Second)
+	for left := int64(1); left > 0; time.Sleep(5 * time.Millisecond) {
+		err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+			left, err = db.Get[int64](ctx, tx, `
+				select count(*) from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
+				db.Args{"team": tx.Team})
+			return err
+		})
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		if left > 0 && time.Now().After(deadline) {
+			x.t.Fatalf("%d jobs are still waiting", left)
+		}
+	}
+	stop()
+	<-done
+}

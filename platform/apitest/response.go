@@ -1,0 +1,224 @@
+package apitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+// Response is an answer with the questions that tests ask of it.
+type Response struct {
+	t      testing.TB
+	call   string
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Want fails the test unless the status is the given one.
+func (r *Response) Want(status int) *Response {
+	r.t.Helper()
+	if r.Status != status {
+		r.t.Fatalf("%s answered %d, want %d: %s", r.call, r.Status, status, r.Body)
+	}
+	return r
+}
+
+// WantError fails the test unless the answer is the given code and reason; an empty reason means none.
+func (r *Response) WantError(code apierr.Code, reason apierr.Reason) *Response {
+	r.t.Helper()
+	r.Want(code.Status())
+	if got := r.String("code"); got != string(code) {
+		r.t.Fatalf("%s: code %q, want %q: %s", r.call, got, code, r.Body)
+	}
+	got, _ := r.at("reason").(string)
+	if got != string(reason) {
+		r.t.Fatalf("%s: reason %q, want %q: %s", r.call, got, reason, r.Body)
+	}
+	return r
+}
+
+// WantIssue fails the test unless an issue has the given code and path (segments joined by dots).
+func (r *Response) WantIssue(code, path string) *Response {
+	r.t.Helper()
+	issues, _ := r.at("issues").([]any)
+	for _, i := range issues {
+		issue, _ := i.(map[string]any)
+		segments, _ := issue["path"].([]any)
+		parts := make([]string, len(segments))
+		for n, s := range segments {
+			parts[n] = text(s)
+		}
+		if issue["code"] == code && strings.Join(parts, ".") == path {
+			return r
+		}
+	}
+	r.t.Fatalf("%s: no issue %s at %s: %s", r.call, code, path, r.Body)
+	return r
+}
+
+// Into decodes the body.
+func (r *Response) Into(v any) *Response {
+	r.t.Helper()
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		r.t.Fatalf("%s: %v: %s", r.call, err, r.Body)
+	}
+	return r
+}
+
+// Value is what stands at a path such as "data.0.name"; it fails the test when there is nothing.
+func (r *Response) Value(path string) any {
+	r.t.Helper()
+	if !r.Has(path) {
+		r.t.Fatalf("%s: nothing at %s: %s", r.call, path, r.Body)
+	}
+	return r.at(path)
+}
+
+// Has reports whether something, null included, stands at a path.
+func (r *Response) Has(path string) bool {
+	_, ok := walk(r.tree(), strings.Split(path, "."))
+	return ok
+}
+
+// String is the text (or number, or boolean) at a path.
+func (r *Response) String(path string) string {
+	r.t.Helper()
+	return text(r.Value(path))
+}
+
+// Int is the integer at a path.
+func (r *Response) Int(path string) int64 {
+	r.t.Helper()
+	n, err := strconv.ParseInt(r.String(path), 10, 64)
+	if err != nil {
+		r.t.Fatalf("%s: %s is no integer: %s", r.call, path, r.Body)
+	}
+	return n
+}
+
+// ID is the identifier at a path.
+func (r *Response) ID(path string) id.ID {
+	r.t.Helper()
+	v, err := id.Parse(r.String(path))
+	if err != nil {
+		r.t.Fatalf("%s: %s is no id: %s", r.call, path, r.Body)
+	}
+	return v
+}
+
+// Len is the length of the list at a path.
+func (r *Response) Len(path string) int {
+	r.t.Helper()
+	list, ok := r.Value(path).([]any)
+	if !ok {
+		r.t.Fatalf("%s: %s is no list: %s", r.call, path, r.Body)
+	}
+	return len(list)
+}
+
+func (r *Response) at(path string) any {
+	v, _ := walk(r.tree(), strings.Split(path, "."))
+	return v
+}
+
+func (r *Response) tree() any {
+	var tree any
+	d := json.NewDecoder(strings.NewReader(string(r.Body)))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil
+	}
+	return tree
+}
+
+func walk(v any, path []string) (any, bool) {
+	for _, p := range path {
+		switch node := v.(type) {
+		case map[string]any:
+			next, ok := node[p]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(p)
+			if err != nil || i < 0 || i >= len(node) {
+				return nil, false
+			}
+			v = node[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case nil:
+		return "null"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// checkEnvelope holds every error answer of every test to the one envelope.
+func (r *Response) checkEnvelope() {
+	r.t.Helper()
+	if r.Status < http.StatusBadRequest {
+		return
+	}
+	fail := func(what string) { r.t.Errorf("%s: error envelope: %s: %d %s", r.call, what, r.Status, r.Body) }
+	tree, ok := r.tree().(map[string]any)
+	if !ok || r.Header.Get("Content-Type") != "application/json" {
+		fail("not a JSON object")
+		return
+	}
+	for name := range tree {
+		switch name {
+		case "code", "reason", "message", "issues", "context", "retryable", "links":
+		default:
+			fail("unknown field " + name)
+		}
+	}
+	if code, _ := tree["code"].(string); apierr.Code(code).Status() != r.Status {
+		fail("code does not belong to the status")
+	}
+	if m, _ := tree["message"].(string); m == "" {
+		fail("no message")
+	}
+	issues, ok := tree["issues"].([]any)
+	if !ok {
+		fail("no issues")
+	}
+	for _, i := range issues {
+		issue, _ := i.(map[string]any)
+		if m, _ := issue["message"].(string); m == "" {
+			fail("issue without a message")
+		}
+		if code, ok := issue["code"].(string); ok && !apierr.ValidIssueCode(code) {
+			fail("issue code " + code)
+		}
+	}
+	if retryable, ok := tree["retryable"]; ok && retryable != true {
+		fail("retryable is true or absent")
+	}
+	if r.Header.Get("X-Request-Id") == "" {
+		fail("no x-request-id")
+	}
+}

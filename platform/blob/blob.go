@@ -1,0 +1,84 @@
+// Package blob keeps finished artifacts and uploads: bytes under a key, written once as a whole and read many times.
+//
+// Invariants: nothing is visible under a key before its Commit has returned; what is visible is complete and on stable
+// storage; a key never becomes a path as it stands, so no key can name anything outside the store.
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// maxKey bounds the length of a key in bytes: a file name of the common file systems holds 255.
+const maxKey = 240
+
+var (
+	// ErrNotFound is what Open and Delete wrap for a key nothing is kept under.
+	ErrNotFound = errors.New("blob: not found")
+	// ErrKey is what every method wraps for a key outside `[a-z0-9-]+(/[a-z0-9-]+)*` or longer than 240 bytes.
+	ErrKey = errors.New("blob: malformed key")
+	// ErrClosed is what a Writer wraps once it was committed or aborted.
+	ErrClosed = errors.New("blob: writer is closed")
+)
+
+// Store keeps objects by key. Keys match `[a-z0-9-]+(/[a-z0-9-]+)*`, at most 240 bytes; anything else is ErrKey.
+// All methods may be called concurrently.
+type Store interface {
+	// Create begins a new object. Committing over an existing key replaces it atomically: readers that are open keep
+	// the bytes they opened. Two writers of one key do not disturb each other; the last to commit stays.
+	Create(ctx context.Context, key string) (Writer, error)
+	// Open reads a committed object; ErrNotFound when there is none.
+	Open(ctx context.Context, key string) (Object, error)
+	// Delete removes a committed object; ErrNotFound when there is none.
+	Delete(ctx context.Context, key string) error
+}
+
+// Writer takes the bytes of one object. Exactly one of Commit and Abort decides; `defer w.Abort()` after Create is
+// right, since Abort after Commit does nothing. A Writer is used by one goroutine.
+type Writer interface {
+	io.Writer
+	// Commit makes the object durable and visible. It refuses, and drops everything, when a Write failed before.
+	Commit() (Info, error)
+	// Abort drops what was written.
+	Abort() error
+}
+
+// Info describes a committed object.
+type Info struct {
+	Size   int64    // in bytes
+	SHA256 [32]byte // of the whole content
+}
+
+// Object is a committed object open for reading, fit for http.ServeContent.
+type Object interface {
+	io.ReadSeekCloser
+	// Size is in bytes.
+	Size() int64
+	// ModTime is the instant of the last write before the commit.
+	ModTime() time.Time
+}
+
+// checkKey returns ErrKey unless key has the shape every store accepts.
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return fmt.Errorf("%w: length %d", ErrKey, len(key))
+	}
+	previous := byte('/') // so that a leading slash is an empty segment
+	for i := range len(key) {
+		c := key[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-':
+		case c == '/' && previous != '/':
+		default:
+			return fmt.Errorf("%w: byte %d", ErrKey, i)
+		}
+		previous = c
+	}
+	if previous == '/' {
+		return fmt.Errorf("%w: empty last segment", ErrKey)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+// Package day holds civil dates: days, months and ranges of days without a time zone.
+//
+// A day here is what is printed on a statement, never an instant. The calendar runs from 0001-01-01 to 9999-12-31; the day after
+// its last exists only as the exclusive end of a Range. The zero value of each type is not a date: it says so through IsZero and
+// is refused by text, JSON and the database. A date that can be missing is a *Day.
+package day
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Day is a civil date. Days are comparable with == and can be keys of a map.
+type Day struct {
+	date civil.Date
+}
+
+// The errors have static texts, which can be shown: they never hold the value that was refused.
+var (
+	// ErrFormat is returned for a text that does not have the form asked for or names a day that does not exist.
+	ErrFormat = errors.New("day: not a date of the accepted form")
+	// ErrOrder is returned for a range that ends before it starts.
+	ErrOrder = errors.New("day: the range ends before it starts")
+	// ErrOutside is returned when a zero or impossible day is written.
+	ErrOutside = errors.New("day: not a day of the calendar")
+)
+
+// Parse reads YYYY-MM-DD, strictly: four, two and two digits, nothing around them, a day that exists in the years 0001 to 9999.
+// Anything else is ErrFormat.
+func Parse(s string) (Day, error) {
+	if len(s) != len("YYYY-MM-DD") || s[7] != '-' {
+		return Day{}, ErrFormat
+	}
+	month, err := ParseMonth(s[:7])
+	if err != nil {
+		return Day{}, err
+	}
+	number, ok := digits(s[8:])
+	if !ok {
+		return Day{}, ErrFormat
+	}
+	day := Day{civil.Date{Year: month.Year, Month: month.Month, Day: number}}
+	if !day.Valid() {
+		return Day{}, ErrFormat
+	}
+	return day, nil
+}
+
+// digits reads a text of ASCII digits only.
+func digits(s string) (int, bool) {
+	number := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		number = number*10 + int(c-'0')
+	}
+	return number, s != ""
+}
+
+// Of is the date that a clock showing t shows, in t's own location.
+func Of(t time.Time) Day {
+	return Day{civil.DateOf(t)}
+}
+
+// IsZero reports whether the day was never set.
+func (d Day) IsZero() bool { return d == Day{} }
+
+// Valid reports whether the day exists in the calendar.
+func (d Day) Valid() bool {
+	return d.date.IsValid() && d.date.Year >= firstYear && d.date.Year <= lastYear
+}
+
+const (
+	firstYear = 1
+	lastYear  = 9999
+)
+
+// String gives YYYY-MM-DD.
+func (d Day) String() string { return d.date.String() }
+
+// In is midnight of the day in a location, for the few places that need an instant.
+func (d Day) In(location *time.Location) time.Time { return d.date.In(location) }
+
+// AddDays is n days later, or earlier when n is negative. It is the zero Day when d is, or when the result leaves the calendar by
+// more than the one day that ends a range.
+func (d Day) AddDays(n int) Day {
+	// More days than the calendar has, and few enough for the arithmetic of package time.
+	const calendar = 366 * (lastYear + 1)
+	if d.IsZero() || n > calendar || n < -calendar {
+		return Day{}
+	}
+	return Day{d.date.AddDays(n)}.withinReach()
+}
+
+func (d Day) withinReach() Day {
+	if d.Valid() || d.endsCalendar() {
+		return d
+	}
+	return Day{}
+}
+
+// endsCalendar reports whether the day is the one after the last.
+func (d Day) endsCalendar() bool {
+	return d.date == civil.Date{Year: lastYear + 1, Month: time.January, Day: 1}
+}
+
+// DaysUntil is how many days later other is: the nights between arrival and departure. Negative when other is earlier.
+func (d Day) DaysUntil(other Day) int { return other.date.DaysSince(d.date) }
+
+// Before reports whether d is earlier than other.
+func (d Day) Before(other Day) bool { return d.Compare(other) < 0 }
+
+// After reports whether d is later than other.
+func (d Day) After(other Day) bool { return d.Compare(other) > 0 }
+
+// Compare is -1, 0 or 1 as d is earlier than, the same as or later than other. The zero Day is earlier than all.
+func (d Day) Compare(other Day) int { return d.date.Compare(other.date) }
+
+// Month is the month the day lies in.
+func (d Day) Month() Month { return Month{d.date.Year, d.date.Month} }
+
+// FirstOfMonth is the first day of the day's month.
+func (d Day) FirstOfMonth() Day { return d.Month().First() }
+
+// LastOfMonth is the last day of the day's month.
+func (d Day) LastOfMonth() Day { return d.Month().Last() }
+
+// Min is the earliest of the days.
+func Min(first Day, others ...Day) Day {
+	for _, other := range others {
+		if other.Before(first) {
+			first = other
+		}
+	}
+	return first
+}
+
+// Max is the latest of the days.
+func Max(first Day, others ...Day) Day {
+	for _, other := range others {
+		if other.After(first) {
+			first = other
+		}
+	}
+	return first
+}
+
+// MarshalText gives YYYY-MM-DD, also in JSON. A day outside the calendar, the zero Day first of all, is ErrOutside.
+func (d Day) MarshalText() ([]byte, error) {
+	if !d.Valid() {
+		return nil, ErrOutside
+	}
+	return []byte(d.String()), nil
+}
+
+// UnmarshalText reads what Parse reads.
+func (d *Day) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*d = parsed
+	return nil
+}
+
+// UnmarshalJSON reads a string of the form Parse reads. Null is refused, where encoding/json alone would leave the old value: a
+// *Day takes it.
+func (d *Day) UnmarshalJSON(data []byte) error {
+	return unmarshalString(data, d.UnmarshalText)
+}
+
+func unmarshalString(data []byte, read func([]byte) error) error {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil || text == nil {
+		return ErrFormat
+	}
+	return read([]byte(*text))
+}
+
+// ScanDate reads a date column; it makes the driver know Day. NULL is an error, a *Day takes it. So is infinity.
+func (d *Day) ScanDate(v pgtype.Date) error {
+	if !v.Valid {
+		return fmt.Errorf("%w: NULL needs a *day.Day", ErrOutside)
+	}
+	if v.InfinityModifier != pgtype.Finite {
+		return fmt.Errorf("%w: infinity", ErrOutside)
+	}
+	scanned := Of(v.Time).withinReach()
+	if scanned.IsZero() {
+		return ErrOutside
+	}
+	*d = scanned
+	return nil
+}
+
+// DateValue writes a date column. The zero Day is ErrOutside and not NULL, so that a forgotten date cannot pass for a missing one.
+// The exclusive end of the calendar can be stored.
+func (d Day) DateValue() (pgtype.Date, error) {
+	if d.withinReach().IsZero() {
+		return pgtype.Date{}, ErrOutside
+	}
+	return pgtype.Date{Time: d.In(time.UTC), Valid: true}, nil
+}

@@ -1,0 +1,102 @@
+package day
+
+import (
+	"strings"
+	"time"
+)
+
+// Range is the days from From up to but not including To. It is empty when To is not after From, as the zero Range is.
+type Range struct {
+	From Day
+	// To is exclusive.
+	To Day
+}
+
+// ParseRange reads the query parameter dateRange: YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. A single value stands for
+// its full period, so 2024 and 2024-01-01...2024-12-31 are the same range. Without endInclusive (the parameter
+// isDateRangeEndInclusive) the last day of the period is left out; of a single day, or of a range that starts and ends on one
+// day, nothing is left: the range is empty and that is no error. Another form, a day that does not exist included, is ErrFormat;
+// an end before the start is ErrOrder. Rules PAG-33, PAG-34, PAG-35.
+func ParseRange(s string, endInclusive bool) (Range, error) {
+	first, last, err := parseEnds(s)
+	if err != nil {
+		return Range{}, err
+	}
+	if last.Before(first) {
+		return Range{}, ErrOrder
+	}
+	if !endInclusive {
+		return Range{first, last}, nil
+	}
+	return Range{first, last.AddDays(1)}, nil
+}
+
+func parseEnds(s string) (first, last Day, err error) {
+	from, to, isRange := strings.Cut(s, "...")
+	if !isRange {
+		return ParseBoundary(s)
+	}
+	if first, err = Parse(from); err != nil {
+		return Day{}, Day{}, err
+	}
+	if last, err = Parse(to); err != nil {
+		return Day{}, Day{}, err
+	}
+	return first, last, nil
+}
+
+// ParseBoundary reads the query parameters startDate and endDate: YYYY, YYYY-MM or YYYY-MM-DD. It gives the first and the last day
+// of the period; a start takes the first, an end the last, which is inclusive. Another form is ErrFormat. Rule PAG-36.
+func ParseBoundary(s string) (first, last Day, err error) {
+	switch len(s) {
+	case len("YYYY"):
+		january, err := ParseMonth(s + "-01")
+		if err != nil {
+			return Day{}, Day{}, err
+		}
+		return january.First(), Month{january.Year, time.December}.Last(), nil
+	case len("YYYY-MM"):
+		month, err := ParseMonth(s)
+		if err != nil {
+			return Day{}, Day{}, err
+		}
+		return month.First(), month.Last(), nil
+	default:
+		day, err := Parse(s)
+		return day, day, err
+	}
+}
+
+// Empty reports whether the range has no day. A range without a From has none.
+func (r Range) Empty() bool { return r.From.IsZero() || !r.From.Before(r.To) }
+
+// Contains reports whether the day lies in the range.
+func (r Range) Contains(d Day) bool {
+	return !r.Empty() && !d.Before(r.From) && d.Before(r.To)
+}
+
+// Days is how many days the range has: the nights of a stay from From to To.
+func (r Range) Days() int {
+	if r.Empty() {
+		return 0
+	}
+	return r.From.DaysUntil(r.To)
+}
+
+// Overlaps reports whether the ranges share a day. Ranges that only touch do not, and an empty one overlaps nothing.
+func (r Range) Overlaps(other Range) bool {
+	return !r.Empty() && !other.Empty() && r.From.Before(other.To) && other.From.Before(r.To)
+}
+
+// Months lists the months that have a day in the range, in order.
+func (r Range) Months() []Month {
+	if r.Empty() {
+		return nil
+	}
+	last := r.To.AddDays(-1).Month()
+	var months []Month
+	for month := r.From.Month(); month.Compare(last) <= 0; month = month.Next() {
+		months = append(months, month)
+	}
+	return months
+}

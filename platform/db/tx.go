@@ -1,0 +1,353 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stayledger/platform/id"
+)
+
+type mode int
+
+const (
+	modeRead mode = iota
+	modeReadOne
+	modeWrite
+	modeWriteLazily
+	modeDryRun
+)
+
+// Tx is a transaction as work sees it.
+type Tx struct {
+	// Now is the transaction's one instant, in UTC to the millisecond.
+	Now time.Time
+	// Team is the selected team; Teams are all that the transaction may see, the selected one first.
+	Team  id.ID
+	Teams []id.ID
+	Actor Actor
+	// Action is the audit action that the transaction belongs to; the zero id in reads and in the service's own work.
+	Action    id.ID
+	RequestID string
+
+	conn     *pgxpool.Conn
+	mode     mode
+	settings setting
+	started  bool
+	ended    bool
+	queued   bool
+	depth    int
+	last     []Stmt
+	// sight is what row-level security shows at the moment; Visit changes it.
+	sight sight
+	// broken is why the transaction never began; nothing may run outside one.
+	broken error
+}
+
+// sight is a value of the two settings that row-level security reads: teams is an array literal, across is on or off.
+type sight struct{ teams, across string }
+
+// Args are the named arguments of a statement; a name that the statement does not use, or lacks, is an error.
+type Args = pgx.StrictNamedArgs
+
+// Stmt is a statement with its arguments.
+type Stmt struct {
+	SQL  string
+	Args Args
+}
+
+var errSecondStatement = errors.New("a single-statement read sent a second statement")
+
+const setLocal = `select set_config('stayledger.teams', $1, true), set_config('stayledger.across_teams', $2, true),
+	set_config('statement_timeout', $3, true), set_config('lock_timeout', '5s', true),
+	set_config('transaction_read_only', $4, true), set_config('synchronous_commit', $5, true)`
+
+// NewID makes an id for the transaction's instant.
+func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
+
+// MarkQueued tells the edge that the transaction leaves work behind: workers are woken after the commit.
+func (tx *Tx) MarkQueued() { tx.queued = true }
+
+// Queued reports whether the transaction leaves work behind.
+func (tx *Tx) Queued() bool { return tx.queued }
+
+// AtEnd adds a statement that is sent with the commit, in the same round trip.
+func (tx *Tx) AtEnd(s Stmt) { tx.last = append(tx.last, s) }
+
+// batch starts a batch with whatever must precede the next statement.
+func (tx *Tx) batch() (*pgx.Batch, int, error) {
+	b := &pgx.Batch{}
+	if tx.ended {
+		return nil, 0, errors.New("the transaction has ended")
+	}
+	if tx.broken != nil {
+		return nil, 0, fmt.Errorf("the transaction did not begin: %w", tx.broken)
+	}
+	if tx.started {
+		if tx.mode == modeReadOne {
+			return nil, 0, errSecondStatement
+		}
+		return b, 0, nil
+	}
+	tx.started = true
+	n := 1
+	switch tx.mode {
+	case modeRead:
+		b.Queue("begin isolation level repeatable read read only")
+		n++
+	case modeWrite, modeWriteLazily, modeDryRun:
+		b.Queue("begin")
+		n++
+	case modeReadOne:
+		// The statements of one pipeline are one implicit transaction.
+	}
+	s := tx.settings
+	b.Queue(setLocal, s.teams, s.across, s.timeout, s.readOnly, s.lazily)
+	return b, n, nil
+}
+
+// send runs the statements in one round trip and hands the rows of the last one to read.
+func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error) (affected int64, err error) {
+	b, skip, err := tx.batch()
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range stmts {
+		if s.Args == nil {
+			b.Queue(s.SQL)
+		} else {
+			b.Queue(s.SQL, s.Args)
+		}
+	}
+	results := tx.conn.SendBatch(ctx, b)
+	defer func() {
+		if closeErr := results.Close(); err == nil && closeErr != nil {
+			err = closeErr
+		}
+		// A statement that cannot be prepared keeps the BEGIN before it from being sent: what followed would run, and commit, on its own.
+		if err != nil && skip > 0 && tx.conn.Conn().PgConn().TxStatus() == 'I' {
+			tx.broken = err
+		}
+	}()
+	plain := skip + len(stmts)
+	if read != nil {
+		plain--
+	}
+	for range plain {
+		tag, err := results.Exec()
+		if err != nil {
+			return 0, fmt.Errorf("execute: %w", err)
+		}
+		affected = tag.RowsAffected()
+	}
+	if read == nil {
+		return affected, nil
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return 0, fmt.Errorf("query: %w", err)
+	}
+	defer rows.Close()
+	if err := read(rows); err != nil {
+		return 0, err
+	}
+	rows.Close()
+	return rows.CommandTag().RowsAffected(), rows.Err()
+}
+
+// Exec runs a statement and returns how many rows it touched.
+func (tx *Tx) Exec(ctx context.Context, sql string, args Args) (int64, error) {
+	return tx.send(ctx, []Stmt{{sql, args}}, nil)
+}
+
+// Pipeline runs statements in order in one round trip; the first failure ends them.
+func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
+	_, err := tx.send(ctx, stmts, nil)
+	return err
+}
+
+// Select returns all rows of a query, each in a struct whose fields are found by column name (underscores and case aside).
+func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, error) {
+	var out []T
+	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {
+		out, err = pgx.CollectRows(rows, into[T]())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		out = []T{}
+	}
+	return out, nil
+}
+
+// Get returns the one row of a query, or ErrNoRows.
+func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
+	var out T
+	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {
+		out, err = pgx.CollectExactlyOneRow(rows, into[T]())
+		return err
+	})
+	return out, err
+}
+
+// Each hands the rows of a query to f as they arrive, so memory does not grow with their number.
+func Each[T any](ctx context.Context, tx *Tx, s Stmt, f func(T) error) error {
+	_, err := tx.send(ctx, []Stmt{s}, func(rows pgx.Rows) error {
+		scan := into[T]()
+		for rows.Next() {
+			row, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	return err
+}
+
+// into scans a struct by column names and anything else (text, numbers, ids, days, instants) as the only column.
+func into[T any]() pgx.RowToFunc[T] {
+	var zero T
+	switch any(&zero).(type) {
+	case *time.Time, sql.Scanner, pgtype.DateScanner, pgtype.TimestamptzScanner, pgtype.UUIDScanner:
+		return pgx.RowTo[T]
+	}
+	if t := reflect.TypeOf(zero); t != nil && t.Kind() == reflect.Struct {
+		return pgx.RowToStructByName[T]
+	}
+	return pgx.RowTo[T]
+}
+
+// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end and its mark of queued
+// work, and the transaction goes on.
+func (tx *Tx) Try(ctx context.Context, work Work) error {
+	name := "s" + strconv.Itoa(tx.depth)
+	if _, err := tx.Exec(ctx, "savepoint "+name, nil); err != nil {
+		return err
+	}
+	last, queued, before := len(tx.last), tx.queued, tx.sight
+	tx.depth++
+	err := work(ctx, tx)
+	tx.depth--
+	if err == nil {
+		_, err = tx.Exec(ctx, "release savepoint "+name, nil)
+		return err
+	}
+	tx.last, tx.queued, tx.sight = tx.last[:last], queued, before
+	if _, undo := tx.Exec(ctx, "rollback to savepoint "+name, nil); undo != nil {
+		return errors.Join(err, undo)
+	}
+	// The release keeps a batch of many failures from nesting ever deeper. It has a round trip of its own, since an aborted transaction
+	// cannot prepare it.
+	if _, undo := tx.Exec(ctx, "release savepoint "+name, nil); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
+}
+
+// Visit runs work with another team's rows in sight, and none but that team's. The caller has checked that the actor may see them.
+func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
+	before := tx.sight
+	if err := tx.see(ctx, sight{teams: "{" + team.String() + "}", across: "off"}); err != nil {
+		return err
+	}
+	err := work(ctx, tx)
+	if back := tx.see(ctx, before); err == nil {
+		err = back
+	}
+	return err
+}
+
+func (tx *Tx) see(ctx context.Context, s sight) error {
+	_, err := tx.Exec(ctx, `select set_config('stayledger.teams', @teams, true), set_config('stayledger.across_teams', @across, true)`,
+		Args{"teams": s.teams, "across": s.across})
+	if err == nil {
+		tx.sight = s
+	}
+	return err
+}
+
+// end checks what COMMIT would check, then commits or rolls back.
+func (tx *Tx) end(ctx context.Context) error {
+	if !tx.started && len(tx.last) == 0 {
+		tx.ended = true
+		return nil
+	}
+	if len(tx.last) > 0 && (tx.mode == modeRead || tx.mode == modeReadOne) {
+		return errors.New("a read left statements for its end")
+	}
+	switch tx.mode {
+	case modeReadOne:
+		tx.ended = true
+		return nil
+	case modeRead:
+		_, err := tx.send(ctx, []Stmt{{SQL: "commit"}}, nil)
+		tx.ended = true
+		return err
+	case modeWrite, modeWriteLazily:
+		stmts := append(tx.last, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "commit"}) //nolint:gocritic // tx.last is spent
+		_, err := tx.send(ctx, stmts, nil)
+		tx.ended = true
+		return err
+	case modeDryRun:
+		stmts := append(tx.last, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"}) //nolint:gocritic // tx.last is spent
+		_, err := tx.send(ctx, stmts, nil)
+		tx.ended = true
+		return err
+	}
+	return nil
+}
+
+// abandon gives the connection back, rolling back whatever was not ended.
+func (tx *Tx) abandon() {
+	tx.ended = true
+	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if _, err := tx.conn.Exec(ctx, "rollback"); err != nil {
+			_ = tx.conn.Conn().Close(ctx) // the pool replaces it
+		}
+	}
+	tx.conn.Release()
+}
+
+// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes commits queue up.
+func (d *DB) Notify(ctx context.Context, channel string) error {
+	_, err := d.pool.Exec(ctx, "select pg_notify($1, '')", channel)
+	return err
+}
+
+// Listen calls heard for every notification on a channel until the context ends; it returns when the connection is lost.
+func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
+	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
+	if err != nil {
+		return unavailable(err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	for {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return fmt.Errorf("wait for notification: %w", err)
+		}
+		heard()
+	}
+}

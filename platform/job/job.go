@@ -1,0 +1,122 @@
+// Package job is the queue: a job is a row inserted by the transaction that asks for it, so a rollback takes it back and a commit cannot
+// lose it. Workers claim due rows with a lease; work runs at least once and must end with Done in the transaction that keeps its outcome,
+// which makes that outcome happen exactly once: a worker that lost its lease cannot commit.
+//
+// Claims are committed without waiting for the disk. Losing one in a crash leaves the job waiting, which is what a crash means anyway.
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Lease is how long a silent worker keeps its jobs; a worker that lives renews it well before.
+const Lease = 15 * time.Second
+
+// DefaultMaxAttempts is how often a job is tried before it counts as failed.
+const DefaultMaxAttempts = 5
+
+// Job is one piece of waiting or running work.
+type Job struct {
+	ID          id.ID
+	TeamID      id.ID
+	Kind        string
+	Args        json.RawMessage
+	ActorID     id.ID
+	OperationID id.ID
+	Priority    int16
+	Attempt     int16
+	MaxAttempts int16
+	DueAt       time.Time
+	CreatedAt   time.Time
+	// StartedAt is when this attempt was claimed.
+	StartedAt time.Time `db:"-"`
+	worker    id.ID
+}
+
+// New describes a job; zero values take the transaction's team, user and instant.
+type New struct {
+	Kind        string
+	Args        any
+	OperationID id.ID
+	// Priority orders due jobs: lower runs first. Work that a person waits for is 0, bulk work is higher.
+	Priority    int16
+	MaxAttempts int16
+	DueAt       time.Time
+}
+
+// ErrLeaseLost means that another worker took the job over; the transaction must not commit.
+var ErrLeaseLost = errors.New("job lease lost")
+
+// permanent wraps an error that another attempt cannot mend.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent marks a failure as final: the job is not tried again.
+func Permanent(err error) error { return permanent{err} }
+
+// IsPermanent reports whether another attempt is pointless.
+func IsPermanent(err error) bool {
+	var p permanent
+	return errors.As(err, &p)
+}
+
+// The database's clock decides what is due; a process whose clock is ahead must not make its jobs wait for it.
+const insertJob = `
+	insert into job (id, team_id, kind, args, actor_id, operation_id, priority, max_attempts, due_at, created_at)
+	values (@id, @team, @kind, @args, @actor, @operation, @priority, @max,
+		coalesce(@due, least(@now, clock_timestamp())), @now)`
+
+// Statement is the insert of a job, for use in a pipeline with the rows it belongs to. The transaction counts as having left work behind.
+func Statement(tx *db.Tx, n New) (db.Stmt, error) {
+	args, err := json.Marshal(n.Args)
+	if err != nil {
+		return db.Stmt{}, fmt.Errorf("encode job arguments: %w", err)
+	}
+	if n.MaxAttempts == 0 {
+		n.MaxAttempts = DefaultMaxAttempts
+	}
+	var due *time.Time
+	if !n.DueAt.IsZero() {
+		due = &n.DueAt
+	}
+	tx.MarkQueued()
+	return db.Stmt{SQL: insertJob, Args: db.Args{
+		"id": tx.NewID(), "team": tx.Team, "kind": n.Kind, "args": json.RawMessage(args), "actor": tx.Actor.User,
+		"operation": n.OperationID, "priority": n.Priority, "max": n.MaxAttempts, "due": due, "now": tx.Now,
+	}}, nil
+}
+
+// Insert adds a job to the transaction.
+func Insert(ctx context.Context, tx *db.Tx, n New) error {
+	s, err := Statement(tx, n)
+	if err != nil {
+		return err
+	}
+	return tx.Pipeline(ctx, s)
+}
+
+// Done ends a job inside the transaction that keeps its outcome.
+func Done(ctx context.Context, tx *db.Tx, j Job) error {
+	n, err := tx.Exec(ctx, `delete from job where id = @id and worker_id = @worker and attempt = @attempt`,
+		db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrLeaseLost
+	}
+	return nil
+}
+
+// Scope is the scope in which a job works: the team and user that asked for it.
+func (j Job) Scope() db.Scope {
+	return db.Scope{Team: j.TeamID, Actor: db.Actor{User: j.ActorID}}
+}

@@ -1,0 +1,76 @@
+// Package money holds amounts as integers: cents, the splitting of cents, and rates in parts per 100000.
+//
+// Nothing here is a float, and nothing here wraps: products are taken in 128 bits. What an amount is divided into always adds
+// up to the amount again, because a cent lost in a split is a trust account that does not reconcile.
+package money
+
+import "strconv"
+
+// Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is the
+// cent, for the yen it is the yen. The currency itself is kept beside the amount.
+type Cents int64
+
+// MaxCents is the largest magnitude a request may carry: a JSON number stays exact up to it in every client.
+const MaxCents = 1<<53 - 1
+
+// Valid reports whether the amount lies in plus or minus MaxCents.
+func (c Cents) Valid() bool {
+	return c >= -MaxCents && c <= MaxCents
+}
+
+// String gives the plain decimal with two places that exports use, such as -1234.50, whatever the currency.
+func (c Cents) String() string {
+	return c.decimal(2, "", ".")
+}
+
+// decimal writes the amount with the given number of minor digits and separators.
+func (c Cents) decimal(minorDigits int, group, point string) string {
+	digits := strconv.FormatUint(c.magnitude(), 10)
+	for len(digits) <= minorDigits {
+		digits = "0" + digits
+	}
+	whole, fraction := digits[:len(digits)-minorDigits], digits[len(digits)-minorDigits:]
+	text := groupThousands(whole, group)
+	if minorDigits > 0 {
+		text += point + fraction
+	}
+	if c < 0 {
+		return "-" + text
+	}
+	return text
+}
+
+func groupThousands(whole, separator string) string {
+	if separator == "" {
+		return whole
+	}
+	first := (len(whole)-1)%3 + 1
+	text := whole[:first]
+	for at := first; at < len(whole); at += 3 {
+		text += separator + whole[at:at+3]
+	}
+	return text
+}
+
+// magnitude is the absolute value. Unsigned, because the smallest int64 has no positive counterpart.
+func (c Cents) magnitude() uint64 {
+	if c < 0 {
+		return -uint64(c) //nolint:gosec // two's complement negation is exact here, the smallest value included.
+	}
+	return uint64(c)
+}
+
+// signed turns a magnitude back into an amount and holds it at the limits of int64.
+func signed(magnitude uint64, negative bool) Cents {
+	const limit = uint64(1) << 63
+	switch {
+	case negative && magnitude >= limit:
+		return Cents(-1 << 63)
+	case negative:
+		return -Cents(magnitude) //nolint:gosec // below 1<<63 by the case above.
+	case magnitude >= limit:
+		return Cents(limit - 1)
+	default:
+		return Cents(magnitude) //nolint:gosec // below 1<<63 by the case above.
+	}
+}

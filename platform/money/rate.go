@@ -1,0 +1,25 @@
+package money
+
+// Rate is a share in parts per 100000: 7250 is 7.25 %. It can be negative or above the whole.
+type Rate int64
+
+// WholeRate is 100 %.
+const WholeRate Rate = 100_000
+
+// Of is the rate's share of an amount, rounded half away from zero. A product beyond int64 is held at its limits, which
+// Cents.Valid refuses, instead of wrapping into a plausible amount.
+func (r Rate) Of(c Cents) Cents {
+	return signed(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
+}
+
+// Included is the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from zero. Subtract it
+// from the gross amount for the net one; Of the net amount can be a cent off. Included panics at −100 % and below, where no gross
+// amount contains a net one.
+func (r Rate) Included(gross Cents) Cents {
+	if r <= -WholeRate {
+		panic("money: no amount includes a tax of minus the whole")
+	}
+	// Unsigned: WholeRate+r wraps for the largest rates.
+	divisor := uint64(WholeRate) + uint64(r) //nolint:gosec // a negative rate wraps back above zero by the check above.
+	return signed(mulDiv(gross.magnitude(), Cents(r).magnitude(), divisor), (r < 0) != (gross < 0))
+}

@@ -1,0 +1,177 @@
+// Package page reads collections a page at a time: page/limit lists with a total, and the positions that opaque cursors carry. Sort columns
+// come from a declared table and filters are written by the caller, so no text of a request ever becomes SQL.
+package page
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+const maxSafe = 1<<53 - 1
+
+// Params are the query parameters of a page/limit collection; embed them in an input. (PAG-08 … PAG-18, LIM-04 … LIM-06)
+type Params struct {
+	Limit  int64  `query:"limit" minimum:"1" maximum:"250" default:"100" doc:"Rows per page."`
+	Page   *int64 `query:"page" minimum:"1" doc:"Page number from 1."`
+	Offset *int64 `query:"offset" minimum:"0" doc:"Rows to skip; it selects the rows even when page is given."`
+}
+
+// Resolve refuses a page whose rows would start beyond the safe integer range.
+func (p Params) Resolve() []apierr.Issue {
+	if p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit {
+		return []apierr.Issue{{Message: "Page is beyond the safe range", Code: "range", Path: []any{"page"}, Schema: "query"}}
+	}
+	return nil
+}
+
+// Rows is where the page starts: the explicit offset, or the page's.
+func (p Params) Rows() int64 {
+	switch {
+	case p.Offset != nil:
+		return *p.Offset
+	case p.Page != nil:
+		return (*p.Page - 1) * p.Limit
+	default:
+		return 0
+	}
+}
+
+// Number is the page that the answer reports.
+func (p Params) Number() int64 {
+	switch {
+	case p.Page != nil:
+		return *p.Page
+	case p.Offset != nil:
+		return *p.Offset/p.Limit + 1
+	default:
+		return 1
+	}
+}
+
+// Pagination is the foot of a page.
+type Pagination struct {
+	Limit     int64  `json:"limit"`
+	Page      int64  `json:"page"`
+	Total     int64  `json:"total" doc:"Rows that match."`
+	TotalPage int64  `json:"totalPage" doc:"Pages that hold them."`
+	NextPage  *int64 `json:"nextPage" doc:"Null on the last page."`
+}
+
+// Of builds the foot for a total.
+func (p Params) Of(total int64) Pagination {
+	out := Pagination{Limit: p.Limit, Page: p.Number(), Total: total, TotalPage: (total + p.Limit - 1) / p.Limit}
+	if p.Rows() < total-p.Limit && out.Page < maxSafe {
+		next := out.Page + 1
+		out.NextPage = &next
+	}
+	return out
+}
+
+// Page is a page of rows.
+type Page[T any] struct {
+	Data       []T        `json:"data"`
+	Pagination Pagination `json:"pagination"`
+}
+
+// Column is something a list can be sorted by.
+type Column struct {
+	Expr string
+	// Text sorts case-insensitively.
+	Text bool
+	// Nullable columns put nulls last in both directions. Leave it off otherwise: it keeps an index from being used.
+	Nullable bool
+}
+
+// Sorts are the columns of a list by their public name.
+type Sorts map[string]Column
+
+// Query is a list: its columns and tables, the conditions that hold, and how it can be sorted.
+type Query struct {
+	Columns string
+	From    string
+	Where   []string
+	Args    db.Args
+	Sorts   Sorts
+	// Default is the signed sort used when the caller names none.
+	Default string
+	// ID is the column that breaks ties.
+	ID string
+}
+
+// And adds a condition with its arguments.
+func (q *Query) And(condition string, args db.Args) {
+	q.Where = append(q.Where, condition)
+	if q.Args == nil {
+		q.Args = db.Args{}
+	}
+	maps.Copy(q.Args, args)
+}
+
+// Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to the default: the
+// edge has refused it already.
+func (q *Query) Order(sort string) string {
+	if sort == "" {
+		sort = q.Default
+	}
+	name, descending := strings.CutPrefix(sort, "-")
+	c, ok := q.Sorts[name]
+	if !ok {
+		name, descending = strings.CutPrefix(q.Default, "-")
+		c = q.Sorts[name]
+	}
+	direction := ""
+	if descending {
+		direction = " desc"
+	}
+	expr := c.Expr
+	if c.Text {
+		expr += ` collate "case_insensitive"`
+	}
+	order := expr + direction
+	if c.Nullable {
+		order += " nulls last"
+	}
+	return order + ", " + q.ID + direction
+}
+
+// SQL is the statement of the list without paging.
+func (q *Query) SQL(sort string) string {
+	return "select " + q.Columns + " from " + q.From + q.where() + " order by " + q.Order(sort)
+}
+
+func (q *Query) where() string {
+	if len(q.Where) == 0 {
+		return ""
+	}
+	return " where " + strings.Join(q.Where, " and ")
+}
+
+// List reads one page and the total.
+func List[T any](ctx context.Context, tx *db.Tx, q Query, p Params, sort string) (*Page[T], error) {
+	args := maps.Clone(q.Args)
+	if args == nil {
+		args = db.Args{}
+	}
+	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
+	rows, err := db.Select[T](ctx, tx, q.SQL(sort)+" limit @page_limit offset @page_rows", args)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	total := p.Rows() + int64(len(rows))
+	if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
+		if total, err = db.Get[int64](ctx, tx, "select count(*) from (select "+q.Columns+" from "+q.From+q.where()+") as listed", q.Args); err != nil {
+			return nil, fmt.Errorf("count: %w", err)
+		}
+	}
+	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
+}
+
+// Like makes a search text safe inside LIKE and gives it as a contains pattern.
+func Like(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
+}

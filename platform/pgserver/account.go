@@ -1,0 +1,145 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// account is who the server runs as. PostgreSQL refuses root, so root lends it an ordinary account; nil means our own.
+type account struct {
+	name     string
+	uid, gid uint32
+}
+
+// AccountError says that the account PostgreSQL runs as cannot enter a folder on the way to the data.
+type AccountError struct {
+	Account string // name of the account
+	Folder  string // the first folder it cannot enter
+	Mode    fs.FileMode
+	Dir     string // the folder asked for
+}
+
+func (e *AccountError) Error() string {
+	return fmt.Sprintf("PostgreSQL refuses to run as root, and the account %s that it runs as instead cannot enter %s (%s), which is on the way to %s: "+
+		"choose a database folder outside it, for instance under /var/lib; or allow it with chmod o+x %s; or run stayledger as an ordinary user",
+		e.Account, e.Folder, e.Mode, e.Dir, e.Folder)
+}
+
+// chooseAccount decides who runs the server: for root the owner of the existing data, else postgres, else nobody.
+func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	a, err := ownerOf(c.path("data"))
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		if a, err = lookupAccount("postgres", "nobody"); err != nil {
+			return err
+		}
+	}
+	c.account = a
+	return c.checkAccount(ctx, bin)
+}
+
+func ownerOf(data string) (*account, error) {
+	info, err := os.Stat(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // New data has no owner yet, which is no failure.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inspect the data folder: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid == 0 {
+		return nil, fmt.Errorf("the data in %s belongs to root, for whom PostgreSQL refuses to run: give it to another account with chown -R", data)
+	}
+	return &account{name: "uid " + strconv.Itoa(int(stat.Uid)), uid: stat.Uid, gid: stat.Gid}, nil
+}
+
+func lookupAccount(names ...string) (*account, error) {
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseInt(u.Uid, 10, 64)
+		gid, gidErr := strconv.ParseInt(u.Gid, 10, 64)
+		if uidErr != nil || gidErr != nil || uid == 0 {
+			continue
+		}
+		//nolint:gosec // macOS writes nobody's id as -2; the kernel's ids are 32 bits, so the wrap is what it means.
+		return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
+	}
+	return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no account named %s: create one with useradd --system postgres",
+		strings.Join(names, " or "))
+}
+
+// checkAccount lets a child of the account go where the server will: reading permission bits would miss access lists and user namespaces.
+func (c *cluster) checkAccount(ctx context.Context, bin string) error {
+	enters := func(folder string) error {
+		cmd := c.command(ctx, filepath.Join(bin, "postgres"), "--version")
+		cmd.Dir = folder
+		return cmd.Run()
+	}
+	if err := enters("/"); err != nil {
+		return fmt.Errorf("the account %s that PostgreSQL runs as for root cannot run %s: %w", c.account.name, bin, err)
+	}
+	if enters(c.dir) == nil {
+		return nil
+	}
+	folder := "/"
+	for part := range strings.SplitSeq(strings.TrimPrefix(c.dir, "/"), "/") {
+		folder = filepath.Join(folder, part)
+		if enters(folder) == nil {
+			continue
+		}
+		refusal := &AccountError{Account: c.account.name, Folder: folder, Dir: c.dir}
+		if info, err := os.Stat(folder); err == nil {
+			refusal.Mode = info.Mode()
+		}
+		return refusal
+	}
+	return nil
+}
+
+// command prepares a PostgreSQL program: own session, the account's rights, and none of the caller's PG* and locale variables, which would
+// change what the programs do.
+func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
+	cmd.Dir = c.dir
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") && !strings.HasPrefix(variable, "LANG") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	cmd.Env = append(cmd.Env, "LC_ALL=C")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if c.account != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.account.uid, Gid: c.account.gid}
+	}
+	return cmd
+}
+
+// give hands a file or folder over to the account.
+func (c *cluster) give(name string) error {
+	if c.account == nil {
+		return nil
+	}
+	if err := os.Chown(name, int(c.account.uid), int(c.account.gid)); err != nil {
+		return fmt.Errorf("give %s to %s: %w", name, c.account.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+//go:build unix
+
+// Package pgserver runs a private PostgreSQL for development and tests, so that the binary needs no server set up by hand.
+//
+// It owns one folder: the cluster in data/, the server's output in server.log, ports and passwords in cluster.json (mode 0600), and lock,
+// which one process at a time holds. The server listens on 127.0.0.1 only and asks for a password on every connection.
+//
+// The server belongs to the process that started it: Stop ends it in order, a crash of the server is repaired on the same port, and when
+// our own process is killed the next Start finds the server that was left behind and takes it over.
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Role and its database of the same name are what the service uses: it owns its tables but row-level security holds for it.
+const Role = "stayledger"
+
+// superuser is the cluster's administrator.
+const superuser = "postgres"
+
+// startLimit bounds a start whose context has no deadline; a recovery after a crash can take minutes.
+const startLimit = 5 * time.Minute
+
+// Options say where the cluster lives and how careful it is.
+type Options struct {
+	// Dir is the folder of the cluster. It is created when it does not exist; a folder that holds other things is refused.
+	Dir string
+	// Durable turns fsync, synchronous commit and full page writes on. Without it a crash of the machine may destroy the data.
+	Durable bool
+	// Settings are added to the server's configuration, over the defaults of this package.
+	Settings map[string]string
+	// Logger receives starts, take-overs and crashes; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Server is a running PostgreSQL.
+type Server struct {
+	cluster *cluster
+	bin     string
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	process *process
+
+	release    context.CancelFunc // ends the supervision, not the server
+	supervised chan struct{}      // closed when the supervision has ended
+	once       sync.Once
+	lock       *os.File
+}
+
+// Start makes the cluster when the folder is new and returns when the server answers.
+//
+// The context limits the start only: the server goes on after it ends, so that a service can still write while it shuts down; call Stop. Errors:
+// *MissingError without binaries, *LockedError when another process holds the folder, *AccountError when root's folder cannot be entered
+// by the account PostgreSQL must run as.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, startLimit)
+		defer cancel()
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("resolve database folder: %w", err)
+	}
+	if o.Dir == "" {
+		return nil, errors.New("the database needs a folder")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if err := claimFolder(dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: o.Logger, lock: lock, supervised: make(chan struct{})}
+	if err := s.start(ctx, dir, o); err != nil {
+		return nil, errors.Join(err, s.unlock())
+	}
+	supervision, release := context.WithCancel(context.WithoutCancel(ctx))
+	s.release = release
+	go s.supervise(supervision)
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, dir string, o Options) error {
+	c, err := openCluster(dir)
+	if err != nil {
+		return err
+	}
+	s.cluster = c
+	if s.bin, err = c.binaries(ctx); err != nil {
+		return err
+	}
+	if err := c.chooseAccount(ctx, s.bin); err != nil {
+		return err
+	}
+	if !c.exists() {
+		o.Logger.InfoContext(ctx, "creating the database cluster", slog.String("dir", dir))
+		if err := c.create(ctx, s.bin, o.Durable); err != nil {
+			return err
+		}
+	}
+	changed, err := c.configure(o)
+	if err != nil {
+		return err
+	}
+	if err := s.launch(ctx, changed); err != nil {
+		return err
+	}
+	if err := c.prepare(ctx); err != nil {
+		return errors.Join(err, s.current().stop(context.WithoutCancel(ctx)))
+	}
+	return nil
+}
+
+// launch takes over the server that still runs in the folder, or starts one. One with an older configuration is restarted.
+func (s *Server) launch(ctx context.Context, changed bool) error {
+	c := s.cluster
+	if left := c.running(); left != nil {
+		if !changed && c.await(ctx, left) == nil {
+			s.log.InfoContext(ctx, "took over the running database", slog.Int("pid", left.pid), slog.Int("port", c.state.Port))
+			s.replace(left)
+			return nil
+		}
+		if err := left.stop(ctx); err != nil {
+			return fmt.Errorf("stop the database left by an earlier process: %w", err)
+		}
+	}
+	if err := c.choosePort(ctx); err != nil {
+		return err
+	}
+	p, err := c.spawn(ctx, s.bin)
+	if err != nil {
+		return err
+	}
+	if err := c.await(ctx, p); err != nil {
+		return errors.Join(err, p.stop(context.WithoutCancel(ctx)))
+	}
+	s.log.InfoContext(ctx, "database is up", slog.Int("pid", p.pid), slog.Int("port", c.state.Port))
+	s.replace(p)
+	return nil
+}
+
+// Port is the TCP port on 127.0.0.1; it stays the same over restarts as long as nobody else takes it.
+func (s *Server) Port() int { return s.cluster.state.Port }
+
+// Pid is the process id of the server; it changes when a crash was repaired.
+func (s *Server) Pid() int { return s.current().pid }
+
+// URL is a postgres:// URL for a role and a database. The password is known for Role and for the superuser, and left out for others.
+func (s *Server) URL(user, database string) string { return s.cluster.url(user, database) }
+
+// AdminURL is the superuser's URL, for row-level security does not hold for it: never the service's.
+func (s *Server) AdminURL() string { return s.URL(superuser, "postgres") }
+
+// Stop ends the server, open transactions are rolled back, and frees the folder. When ctx ends first the server is stopped at once, which
+// is safe but costs a recovery at the next start. A second call does nothing.
+func (s *Server) Stop(ctx context.Context) error {
+	var err error
+	s.once.Do(func() {
+		s.release()
+		<-s.supervised
+		err = errors.Join(s.current().stop(ctx), s.unlock())
+	})
+	return err
+}
+
+// Detach frees the folder and leaves the server running without supervision: the next Start, of any process of this user, takes it over.
+func (s *Server) Detach() error {
+	var err error
+	s.once.Do(func() {
+		s.release()
+		<-s.supervised
+		s.current().forget()
+		err = s.unlock()
+	})
+	return err
+}
+
+func (s *Server) current() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
+func (s *Server) replace(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = p
+}
+
+func (s *Server) unlock() error {
+	if err := s.lock.Close(); err != nil {
+		return fmt.Errorf("free the database folder: %w", err)
+	}
+	return nil
+}
+
+func (c *cluster) url(user, database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(c.state.Port)),
+		Path:     "/" + database,
+		RawQuery: "sslmode=disable",
+	}
+	switch user {
+	case superuser:
+		u.User = url.UserPassword(user, c.state.SuperuserPassword)
+	case Role:
+		u.User = url.UserPassword(user, c.state.RolePassword)
+	default:
+		u.User = url.User(user)
+	}
+	return u.String()
+}

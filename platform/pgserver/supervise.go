@@ -1,0 +1,88 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// A server that dies more often than this within healthyAfter has a cause that another restart does not cure.
+const (
+	restartLimit = 6
+	firstPause   = 100 * time.Millisecond
+	healthyAfter = time.Minute
+)
+
+// supervise restarts the server when it ends on its own, until ctx ends.
+func (s *Server) supervise(ctx context.Context) {
+	defer close(s.supervised)
+	restarts, pause := 0, firstPause
+	for {
+		up := time.Now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.current().exited:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(up) > healthyAfter {
+			restarts, pause = 0, firstPause
+		}
+		s.log.ErrorContext(ctx, "the database ended unexpectedly", slog.String("log", s.cluster.path("server.log")))
+		for {
+			if restarts == restartLimit {
+				s.log.ErrorContext(ctx, "the database ended too often; it stays down", slog.Int("restarts", restarts))
+				return
+			}
+			restarts++
+			if !sleep(ctx, pause) {
+				return
+			}
+			pause *= 2
+			err := s.restart(ctx)
+			if err == nil {
+				break
+			}
+			s.log.ErrorContext(ctx, "the database does not restart", slog.Any("error", err))
+		}
+	}
+}
+
+// restart keeps the port: connection pools know no other.
+func (s *Server) restart(supervision context.Context) error {
+	ctx, cancel := context.WithTimeout(supervision, startLimit)
+	defer cancel()
+	p, err := s.cluster.spawn(ctx, s.bin)
+	if err != nil {
+		return err
+	}
+	// Stop and Detach must find the new process even when they interrupt the waiting.
+	s.replace(p)
+	if err := s.cluster.await(ctx, p); err != nil {
+		if supervision.Err() != nil {
+			return err
+		}
+		if stopErr := p.stop(context.WithoutCancel(ctx)); stopErr != nil {
+			s.log.ErrorContext(ctx, "the database does not stop", slog.Any("error", stopErr))
+		}
+		return err
+	}
+	s.log.InfoContext(ctx, "database is up again", slog.Int("pid", p.pid), slog.Int("port", s.cluster.state.Port))
+	return nil
+}
+
+// sleep reports whether the pause passed before ctx ended.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

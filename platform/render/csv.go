@@ -1,0 +1,269 @@
+package render
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"stayledger/platform/day"
+	"stayledger/platform/money"
+)
+
+// Kind says what the cells of a column hold, and so how they are written.
+type Kind string
+
+// The kinds of columns.
+const (
+	// Text is anything people wrote. Only Text and ID cells are neutralised against formulas.
+	Text Kind = "text"
+	// Date is a civil date, YYYY-MM-DD.
+	Date Kind = "date"
+	// Amount takes cents and writes a decimal with two places; its currency is in a Currency column beside it.
+	Amount Kind = "amount"
+	// Integer is a whole number.
+	Integer Kind = "integer"
+	// Currency is an ISO 4217 code, written in upper case.
+	Currency Kind = "currency"
+	// ID is an identifier of ours or of a booking channel.
+	ID Kind = "id"
+	// Bool is `true` or `false`.
+	Bool Kind = "bool"
+)
+
+// Column is one column of a CSV.
+type Column struct {
+	Name string
+	Kind Kind
+}
+
+// ErrCell is what Row wraps when a value does not fit its column. The message names row and column, never the value.
+var ErrCell = errors.New("render: value does not fit the column")
+
+const csvBuffer = 64 << 10
+
+// CSV writes RFC 4180 with CRLF in UTF-8, without a byte order mark, the header row first. Equal values give equal
+// bytes. The first error stays: later calls return it.
+type CSV struct {
+	out     *bufio.Writer
+	columns []Column
+	line    []byte
+	rows    int
+	headed  bool
+	err     error
+}
+
+// NewCSV begins a CSV. The header row is written with the first Row or Flush.
+func NewCSV(w io.Writer, columns []Column) *CSV {
+	return &CSV{out: bufio.NewWriterSize(w, csvBuffer), columns: columns}
+}
+
+// Row writes one row, a value per column. Every kind takes nil and nil pointers as an empty cell. Otherwise
+//   - Amount takes money.Cents and integers, which are cents;
+//   - Integer takes integers;
+//   - Date takes day.Day and a string of the form YYYY-MM-DD;
+//   - Currency takes strings of three letters;
+//   - Bool takes bool;
+//   - Text and ID take all of these, fmt.Stringer and named string types.
+//
+// A pointer counts as what it points to. A value that does not fit is ErrCell.
+func (c *CSV) Row(values ...any) error {
+	if c.err != nil {
+		return c.err
+	}
+	c.head()
+	c.rows++
+	if len(values) != len(c.columns) {
+		c.err = fmt.Errorf("%w: row %d has %d values for %d columns", ErrCell, c.rows, len(values), len(c.columns))
+		return c.err
+	}
+	c.line = c.line[:0]
+	for i, value := range values {
+		if i > 0 {
+			c.line = append(c.line, ',')
+		}
+		line, ok := appendCell(c.line, c.columns[i].Kind, value)
+		if !ok {
+			c.err = fmt.Errorf("%w: row %d, column %q, %T", ErrCell, c.rows, c.columns[i].Name, value)
+			return c.err
+		}
+		c.line = line
+	}
+	c.end()
+	return c.err
+}
+
+// Flush hands everything written so far to the underlying writer; without rows that is the header row.
+func (c *CSV) Flush() error {
+	c.head()
+	if c.err == nil {
+		c.err = c.out.Flush()
+	}
+	return c.err
+}
+
+func (c *CSV) head() {
+	if c.headed || c.err != nil {
+		return
+	}
+	c.headed = true
+	c.line = c.line[:0]
+	for i, column := range c.columns {
+		if i > 0 {
+			c.line = append(c.line, ',')
+		}
+		c.line = appendText(c.line, column.Name)
+	}
+	c.end()
+}
+
+func (c *CSV) end() {
+	if len(c.line) == 0 {
+		c.line = append(c.line, '"', '"') // a bare line break would not be read as a row of one empty cell
+	}
+	c.line = append(c.line, '\r', '\n')
+	if _, err := c.out.Write(c.line); err != nil {
+		c.err = err
+	}
+}
+
+func appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
+	value, ok := plain(value)
+	if !ok {
+		return line, false
+	}
+	if value == nil {
+		return line, true
+	}
+	switch kind {
+	case Amount:
+		if n, ok := value.(int64); ok {
+			return append(line, money.Cents(n).String()...), true
+		}
+		cents, ok := value.(money.Cents)
+		return append(line, cents.String()...), ok
+	case Integer:
+		n, ok := value.(int64)
+		return strconv.AppendInt(line, n, 10), ok
+	case Date:
+		return appendDate(line, value)
+	case Currency:
+		code, ok := value.(string)
+		return append(line, strings.ToUpper(code)...), ok && (code == "" || isCurrency(code))
+	case Bool:
+		b, ok := value.(bool)
+		return strconv.AppendBool(line, b), ok
+	case Text, ID:
+		return appendAny(line, value)
+	}
+	return line, false
+}
+
+func appendDate(line []byte, value any) ([]byte, bool) {
+	switch v := value.(type) {
+	case day.Day:
+		return append(line, v.String()...), !v.IsZero()
+	case string:
+		return append(line, v...), v == "" || isDate(v)
+	default:
+		return line, false
+	}
+}
+
+// appendAny writes a value into a Text or ID column. Only what a person or a foreign system may have written is
+// neutralised: a negative amount is no formula.
+func appendAny(line []byte, value any) ([]byte, bool) {
+	switch v := value.(type) {
+	case string:
+		return appendText(line, v), true
+	case int64:
+		return strconv.AppendInt(line, v, 10), true
+	case bool:
+		return strconv.AppendBool(line, v), true
+	case money.Cents:
+		return append(line, v.String()...), true
+	case day.Day:
+		return append(line, v.String()...), true
+	case fmt.Stringer:
+		return appendText(line, v.String()), true
+	default:
+		return line, false
+	}
+}
+
+// plain reduces a value to nil, string, int64, bool, money.Cents, day.Day or a fmt.Stringer that may be called. The
+// types that fill exports come first; reflection is left for the rest, which is mostly named string types and pointers.
+func plain(value any) (any, bool) {
+	switch v := value.(type) {
+	case nil, string, int64, bool, money.Cents, day.Day:
+		return v, true
+	case int:
+		return int64(v), true
+	case *string:
+		return pointed(v), true
+	case *money.Cents:
+		return pointed(v), true
+	case *day.Day:
+		return pointed(v), true
+	}
+	v := reflect.ValueOf(value)
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil, true
+		}
+		if _, ok := value.(fmt.Stringer); !ok {
+			return plain(v.Elem().Interface())
+		}
+	}
+	if stringer, ok := value.(fmt.Stringer); ok {
+		return stringer, true
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String(), true
+	case v.CanInt():
+		return v.Int(), true
+	case v.Kind() == reflect.Bool:
+		return v.Bool(), true
+	default:
+		return nil, false
+	}
+}
+
+func pointed[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+func isCurrency(code string) bool {
+	if len(code) != 3 {
+		return false
+	}
+	for i := range len(code) {
+		if c := code[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
+}
+
+func isDate(s string) bool {
+	if len(s) != len("2006-01-02") {
+		return false
+	}
+	for i := range len(s) {
+		if i == 4 || i == 7 {
+			if s[i] != '-' {
+				return false
+			}
+		} else if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

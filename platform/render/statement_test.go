@@ -1,0 +1,371 @@
+package render_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"stayledger/platform/render"
+)
+
+func ExampleOwnerStatement() {
+	var pdf bytes.Buffer
+	err := render.OwnerStatement(&pdf, render.StatementDoc{
+		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
+		Listing: render.StatementListing{Name: "Lighthouse Cottage"},
+		Summary: []render.SummaryLine{{Label: "Available", Cents: 419_550, Emphasis: true}},
+	})
+	fmt.Println(err, pdf.String()[:5])
+	// Output: <nil> %PDF-
+}
+
+// shown is a piece of text on a page; x and y are in points from the lower left corner.
+type shown struct {
+	x, y float64
+	text string
+}
+
+var drawn = regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \((.*?)\) Tj ET`)
+
+// pages reads the text of an uncompressed statement, page by page.
+func pages(t *testing.T, doc render.StatementDoc) [][]shown {
+	t.Helper()
+	return read(t, func(w io.Writer) error { return render.PlainOwnerStatement(w, doc) })
+}
+
+func read(t *testing.T, write func(io.Writer) error) [][]shown {
+	t.Helper()
+	var pdf bytes.Buffer
+	if err := write(&pdf); err != nil {
+		t.Fatal(err)
+	}
+	var all [][]shown
+	for stream := range bytes.SplitSeq(pdf.Bytes(), []byte("endstream")) {
+		var page []shown
+		for _, match := range drawn.FindAllSubmatch(stream, -1) {
+			x, _ := strconv.ParseFloat(string(match[1]), 64)
+			y, _ := strconv.ParseFloat(string(match[2]), 64)
+			page = append(page, shown{x, y, decode(match[3])})
+		}
+		if page != nil {
+			all = append(all, page)
+		}
+	}
+	return all
+}
+
+// decode reads a PDF string of UTF-16 with its escapes.
+func decode(raw []byte) string {
+	var plain []byte
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' && i+1 < len(raw) {
+			i++
+			if raw[i] == 'r' {
+				plain = append(plain, '\r')
+				continue
+			}
+		}
+		plain = append(plain, raw[i])
+	}
+	var units []uint16
+	for i := 0; i+1 < len(plain); i += 2 {
+		units = append(units, uint16(plain[i])<<8|uint16(plain[i+1]))
+	}
+	return string(utf16.Decode(units))
+}
+
+func count(page []shown, text string) int {
+	n := 0
+	for _, s := range page {
+		if s.text == text {
+			n++
+		}
+	}
+	return n
+}
+
+func TestStatementShowsEveryPart(t *testing.T) {
+	t.Parallel()
+	all := slices.Concat(pages(t, sampleStatement())...)
+	for _, want := range []string{
+		"Harbour & Pine Stays", "Owner statement", "Lighthouse Cottage", "May 1, 2026 – May 31, 2026", "OS-2026-05-0117", "Published", "USD",
+		"Margaret Ellison", "60% · $2,517.30", "40% · $1,678.20", "Net income", "5,445.50", "Available", "$4,195.50",
+		"José Ramírez-Ibáñez", "3921047718 · Booking.com", "Apr 29, 2026", "−110.50", "Subtotal", "7,351.74", "6,238.74", "−1,470.35",
+		"Spring garden work", "−360.00", "−793.24", "−1,250.00", "Notes",
+	} {
+		if count(all, want) == 0 {
+			t.Errorf("%q is not shown", want)
+		}
+	}
+}
+
+func TestFiguresOfAColumnEndTogether(t *testing.T) {
+	t.Parallel()
+	ends := map[string]float64{}
+	for _, s := range pages(t, sampleStatement())[0] {
+		ends[s.text] = s.x + render.RegularWidth(s.text, 8.5)
+	}
+	for _, figure := range []string{"920.00", "1,693.50", "2,353.39"} {
+		if math.Abs(ends[figure]-ends["1,271.85"]) > 0.02 {
+			t.Errorf("%s ends at %.2f, not %.2f", figure, ends[figure], ends["1,271.85"])
+		}
+	}
+	if right := 612.0 - 56; math.Abs(ends["920.00"]-right) > 0.15 {
+		t.Errorf("the last column ends at %.2f, the margin is at %.2f", ends["920.00"], right)
+	}
+}
+
+func TestLongStatement(t *testing.T) {
+	t.Parallel()
+	doc := longStatement(200)
+	all := pages(t, doc)
+	if len(all) < 6 || len(all) > 12 {
+		t.Errorf("%d pages", len(all))
+	}
+	for n, page := range all {
+		place := fmt.Sprintf("Page %d of %d", n+1, len(all))
+		if count(page, place) != 1 {
+			t.Errorf("page %d does not say %q", n+1, place)
+		}
+		for _, s := range page {
+			if s.text == place && math.Abs(s.x+render.RegularWidth(place, 8)-(612-56)) > 0.02 {
+				t.Errorf("%q ends at %.2f", place, s.x+render.RegularWidth(place, 8))
+			}
+			if s.y < 55 && s.y != page[len(page)-1].y {
+				t.Errorf("page %d: %q runs into the footer", n+1, s.text)
+			}
+		}
+		guests := 0
+		for _, s := range page {
+			if strings.HasPrefix(s.text, "Guest ") {
+				guests++
+			}
+		}
+		if heads := count(page, "Guest"); guests > 0 && heads != 1 {
+			t.Errorf("page %d has %d heads", n+1, heads)
+		}
+	}
+	flat := slices.Concat(all...)
+	for i := range 200 {
+		if guest := fmt.Sprintf("Guest %03d", i+1); count(flat, guest) != 1 {
+			t.Errorf("%s is shown %d times", guest, count(flat, guest))
+		}
+	}
+	if count(flat, "200,000.00") != 2 || count(flat, "Reservations (continued)") == 0 {
+		t.Error("the subtotal or the continued heading is missing")
+	}
+}
+
+func TestSubtotalNeverStandsAlone(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 60; n++ {
+		for _, page := range pages(t, longStatement(n)) {
+			if count(page, "Subtotal") == 1 && count(page, fmt.Sprintf("Guest %03d", n)) != 1 {
+				t.Errorf("%d reservations: the subtotal is parted from the last of them", n)
+			}
+		}
+	}
+}
+
+func TestSameStatementSameBytes(t *testing.T) {
+	t.Parallel()
+	doc := sampleStatement()
+	doc.Team.Logo = logo(t)
+	doc.Owners[0].Name = "Ελένη Константинова"
+	var first bytes.Buffer
+	if err := render.OwnerStatement(&first, doc); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			var again bytes.Buffer
+			if err := render.OwnerStatement(&again, doc); err != nil {
+				t.Error(err)
+			}
+			if !bytes.Equal(first.Bytes(), again.Bytes()) {
+				t.Error("a second rendering differs")
+			}
+		})
+	}
+	group.Wait()
+	if !bytes.Contains(first.Bytes(), []byte("/Lang (en-US)")) || !bytes.Contains(first.Bytes(), []byte("D:20260602093000")) {
+		t.Error("language or creation date is missing")
+	}
+}
+
+func TestScriptsAndHostileText(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"Ελένη Παπαδοπούλου":  "Ελένη Παπαδοπούλου",
+		"Александра Щукина":   "Александра Щукина",
+		"Łukasz Żółć":         "Łukasz Żółć",
+		"Jose\u0301":          "José",
+		`\(a)\\ ) (`:          `\(a)\\ ) (`,
+		"a\x00b\xffc\r\nd\te": "a b□c d e",
+		"zero\u200bwidth":     "zerowidth",
+		"𝒜nna":                "Anna",
+		"王 Wang 😀":            "□ Wang □",
+		"\U00010000\uFFFF":    "□□",
+		"Ċ \u010d\u0a28":      "Ċ č□",
+	} {
+		doc := sampleStatement()
+		doc.Reservations.Rows[0].GuestName = given
+		if all := slices.Concat(pages(t, doc)...); count(all, want) != 1 {
+			t.Errorf("%q is not shown as %q", given, want)
+		}
+	}
+}
+
+func TestImmoderateStatementsEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Lorem ipsum dolor ", 2_000)
+	word := strings.Repeat("W", 20_000)
+	for name, change := range map[string]func(*render.StatementDoc){
+		"nothing":      func(doc *render.StatementDoc) { *doc = render.StatementDoc{Created: doc.Created} },
+		"long guest":   func(doc *render.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
+		"long expense": func(doc *render.StatementDoc) { doc.Expenses[2].Description = long },
+		"long notes":   func(doc *render.StatementDoc) { doc.Notes = long },
+		"long head":    func(doc *render.StatementDoc) { doc.Reservations.Columns[1] = long },
+		"wide head":    func(doc *render.StatementDoc) { doc.Reservations.Columns[1] = word },
+		"no amounts":   func(doc *render.StatementDoc) { doc.Reservations.Rows[1].Amounts = nil },
+		"many amounts": func(doc *render.StatementDoc) { doc.Reservations.Columns = nil },
+		"many columns": func(doc *render.StatementDoc) {
+			doc.Reservations.Columns = slices.Repeat([]string{"Accommodation"}, 16)
+		},
+		"many owners":     func(doc *render.StatementDoc) { doc.Owners = slices.Repeat(doc.Owners, 150) },
+		"many totals":     func(doc *render.StatementDoc) { doc.Summary = slices.Repeat(doc.Summary, 20) },
+		"long summary":    func(doc *render.StatementDoc) { doc.Summary[0].Label = word[:2_000] },
+		"long status":     func(doc *render.StatementDoc) { doc.Statement.Status = "Published and " + word[:300] },
+		"hostile locale":  func(doc *render.StatementDoc) { doc.Locale = "x) /JS (y" },
+		"unknown money":   func(doc *render.StatementDoc) { doc.Currency = "???" },
+		"smallest amount": func(doc *render.StatementDoc) { doc.Summary[0].Cents = math.MinInt64 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := sampleStatement()
+			change(&doc)
+			if all := pages(t, doc); len(all) == 0 || len(all) > 60 {
+				t.Errorf("%d pages", len(all))
+			}
+		})
+	}
+}
+
+func TestWideTablesTurnThePaper(t *testing.T) {
+	t.Parallel()
+	doc := sampleStatement()
+	doc.Locale = "de-DE"
+	doc.Reservations.Columns = slices.Repeat([]string{"Verwaltungsgebühr"}, 11)
+	doc.Reservations.Rows = doc.Reservations.Rows[:1]
+	doc.Reservations.Rows[0].Amounts = slices.Repeat(doc.Reservations.Subtotal[:1], 11)
+	doc.Reservations.Subtotal = nil
+	var pdf bytes.Buffer
+	if err := render.PlainOwnerStatement(&pdf, doc); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(pdf.Bytes(), []byte("/MediaBox [0 0 841.89 595.28]")) {
+		t.Error("not landscape A4")
+	}
+	if all := slices.Concat(pages(t, doc)...); count(all, "7.351,74") != 11 {
+		t.Errorf("%d of 11 figures are whole", count(all, "7.351,74"))
+	}
+}
+
+func TestLocales(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ locale, currency, period, available, total, box string }{
+		{"en-US", "USD", "May 1, 2026 – May 31, 2026", "$4,195.50", "6,238.74", "612.00 792.00"},
+		{"en-GB", "GBP", "1 May 2026 – 31 May 2026", "£4,195.50", "6,238.74", "595.28 841.89"},
+		{"de_AT", "EUR", "01.05.2026 – 31.05.2026", "4.195,50\u00a0€", "6.238,74", "595.28 841.89"},
+		{"fr-CA", "CAD", "2026-05-01 – 2026-05-31", "4\u00a0195,50\u00a0CA$", "6\u00a0238,74", "612.00 792.00"},
+		{"ja", "JPY", "2026-05-01 – 2026-05-31", "¥419,550", "623,874", "595.28 841.89"},
+	} {
+		doc := sampleStatement()
+		doc.Locale, doc.Currency = c.locale, c.currency
+		all := slices.Concat(pages(t, doc)...)
+		for _, want := range []string{c.period, c.available, c.total} {
+			if count(all, want) == 0 {
+				t.Errorf("%s: %q is not shown", c.locale, want)
+			}
+		}
+		var pdf bytes.Buffer
+		if err := render.OwnerStatement(&pdf, doc); err != nil || !bytes.Contains(pdf.Bytes(), []byte("/MediaBox [0 0 "+c.box+"]")) {
+			t.Errorf("%s: paper is not %s, %v", c.locale, c.box, err)
+		}
+	}
+}
+
+func TestLabelsInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	doc := sampleStatement()
+	doc.Labels = render.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
+	all := slices.Concat(pages(t, doc)...)
+	if count(all, "Gast") == 0 || count(all, "Guest") != 0 || count(all, "Seite 1 von 2") != 1 || count(all, "Check-in") == 0 {
+		t.Error("given labels are not used, or the others not English")
+	}
+}
+
+func TestLogos(t *testing.T) {
+	t.Parallel()
+	deep := image.NewNRGBA64(image.Rect(0, 0, 30, 10))
+	deep.Set(3, 3, color.NRGBA64{R: 0xffff, A: 0x8000})
+	var deepPNG, photo, indexed bytes.Buffer
+	if err := errors.Join(
+		png.Encode(&deepPNG, deep), jpeg.Encode(&photo, deep, nil),
+		png.Encode(&indexed, image.NewPaletted(image.Rect(0, 0, 9, 9), color.Palette{color.Black, color.White})),
+	); err != nil {
+		t.Fatal(err)
+	}
+	sound := logo(t)
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"png":       {sound, nil},
+		"16 bit":    {deepPNG.Bytes(), nil},
+		"1 bit":     {indexed.Bytes(), nil},
+		"jpeg":      {photo.Bytes(), nil},
+		"truncated": {sound[:len(sound)/2], render.ErrLogo},
+		"text":      {[]byte("<svg/>"), render.ErrLogo},
+	} {
+		doc := sampleStatement()
+		doc.Team.Logo = c.data
+		var pdf bytes.Buffer
+		if err := render.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.want == nil && !bytes.Contains(pdf.Bytes(), []byte("/Subtype /Image")) {
+			t.Errorf("%s: no image", name)
+		}
+	}
+}
+
+func TestStatementErrors(t *testing.T) {
+	t.Parallel()
+	if err := render.OwnerStatement(&bytes.Buffer{}, render.StatementDoc{}); err == nil {
+		t.Error("a document without a creation date is not deterministic")
+	}
+	wide := sampleStatement()
+	wide.Reservations.Columns = slices.Repeat([]string{"Rent"}, 17)
+	if err := render.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, render.ErrTooWide) {
+		t.Errorf("17 columns: %v", err)
+	}
+	if err := render.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
+		t.Errorf("failing writer: %v", err)
+	}
+}

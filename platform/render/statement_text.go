@@ -1,0 +1,46 @@
+package render
+
+// statement returns the document with all its text legible, its labels complete, and nothing shared with the
+// caller's that is changed.
+func (l *legible) statement(doc StatementDoc) StatementDoc {
+	doc.Title = l.line(doc.Title)
+	doc.Currency = l.line(doc.Currency)
+	doc.Notes = l.text(doc.Notes)
+	doc.Team.Name = l.line(doc.Team.Name)
+	doc.Team.Address = l.lines(doc.Team.Address)
+	doc.Team.Email = l.line(doc.Team.Email)
+	doc.Team.Phone = l.line(doc.Team.Phone)
+	doc.Statement.ID = l.line(doc.Statement.ID)
+	doc.Statement.Status = l.line(doc.Statement.Status)
+	doc.Statement.PeriodStart = l.line(doc.Statement.PeriodStart)
+	doc.Statement.PeriodEnd = l.line(doc.Statement.PeriodEnd)
+	doc.Listing.Name = l.line(doc.Listing.Name)
+	doc.Listing.Address = l.line(doc.Listing.Address)
+	doc.Owners = each(doc.Owners, func(o *StatementOwner) {
+		o.Name, o.Address, o.SplitPercent = l.line(o.Name), l.lines(o.Address), l.line(o.SplitPercent)
+	})
+	doc.Summary = each(doc.Summary, func(s *SummaryLine) { s.Label = l.line(s.Label) })
+	doc.Reservations.Columns = each(doc.Reservations.Columns, func(s *string) { *s = l.line(*s) })
+	doc.Reservations.Rows = each(doc.Reservations.Rows, func(r *ReservationRow) {
+		r.GuestName, r.ConfirmationCode, r.Channel = l.line(r.GuestName), l.line(r.ConfirmationCode), l.line(r.Channel)
+		r.CheckIn, r.CheckOut = l.line(r.CheckIn), l.line(r.CheckOut)
+	})
+	line := func(s *StatementLine) { s.Date, s.Description = l.line(s.Date), l.line(s.Description) }
+	doc.Other = each(doc.Other, line)
+	doc.Expenses = each(doc.Expenses, line)
+	doc.Payouts = each(doc.Payouts, line)
+	doc.Labels = doc.Labels.inEnglish()
+	for _, word := range doc.Labels.words() {
+		*word.text = l.line(*word.text)
+	}
+	return doc
+}
+
+// each returns a copy of all with every element changed.
+func each[T any](all []T, change func(*T)) []T {
+	changed := append([]T(nil), all...)
+	for i := range changed {
+		change(&changed[i])
+	}
+	return changed
+}

@@ -1,0 +1,304 @@
+// The tests of this file are rules about the code itself that no linter knows. A message says what to do.
+package stayledger_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "stayledger/"
+
+// nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
+var nouns = strings.Fields(`operation team access audit webhook file contact account listing ledger connection tax fee reservation transaction
+	bank statement payment report export onboarding csvimport cutover legacy metrics`)
+
+// layers of the module, low to high: each may import those before it.
+var layers = []string{"platform", "provider", "domain", "app", "cmd"}
+
+const codeLimit = 500
+
+// sourceFile is a file of the repository, with what the Go parser says about it when it is Go.
+type sourceFile struct {
+	name    string // with slashes, from the root
+	content string
+	syntax  *ast.File
+	lines   map[int]bool // lines that hold code, not only comments or nothing
+}
+
+func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+func (f sourceFile) imports() []string {
+	var names []string
+	for _, spec := range f.syntax.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// sources reads every text file of the repository that people write. What tools write or others wrote is not ours to keep tidy.
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	var files []sourceFile
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := entry.Name()
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", ".bin", ".data", "node_modules", "testdata", "vendor", "third_party", "dist"}, base) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !entry.Type().IsRegular() || strings.Contains(base, ".min.") {
+			return nil
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if strings.ContainsRune(string(content[:min(len(content), 8000)]), 0) {
+			return nil // Not text.
+		}
+		file := sourceFile{name: filepath.ToSlash(name), content: string(content)}
+		if strings.HasSuffix(base, ".go") {
+			if err := file.parse(); err != nil {
+				return err
+			}
+		}
+		files = append(files, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func (f *sourceFile) parse() error {
+	set := token.NewFileSet()
+	var err error
+	if f.syntax, err = parser.ParseFile(set, f.name, f.content, parser.ParseComments); err != nil {
+		return err
+	}
+	f.lines = map[int]bool{}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case nil, *ast.Comment, *ast.CommentGroup:
+			return false
+		case *ast.BasicLit: // A raw string goes over lines.
+			for line := set.Position(n.Pos()).Line; line <= set.Position(n.End()).Line; line++ {
+				f.lines[line] = true
+			}
+		default:
+			f.lines[set.Position(n.Pos()).Line] = true
+			f.lines[set.Position(n.End()-1).Line] = true
+		}
+		return true
+	})
+	return nil
+}
+
+func goFiles(t *testing.T) []sourceFile {
+	t.Helper()
+	return slices.DeleteFunc(sources(t), func(f sourceFile) bool { return f.syntax == nil })
+}
+
+func TestDomainPackagesImportOnlyThoseAboveThem(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		noun, inside := nounOf(path.Dir(file.name))
+		if !inside {
+			continue
+		}
+		if !slices.Contains(nouns, noun) {
+			t.Errorf("%s: domain/%s is not in the list of nouns: give it its place there and in ARCHITECTURE.md", file.name, noun)
+			continue
+		}
+		if file.isTest() {
+			continue // A test may set up what comes later.
+		}
+		for _, name := range file.imports() {
+			imported, ok := nounOf(strings.TrimPrefix(name, module))
+			if ok && slices.Index(nouns, imported) > slices.Index(nouns, noun) {
+				t.Errorf("%s imports %s, which comes after %s: SELECT what you need, or start an operation", file.name, imported, noun)
+			}
+		}
+	}
+}
+
+// nounOf tells the domain package that a folder belongs to.
+func nounOf(folder string) (string, bool) {
+	rest, inside := strings.CutPrefix(folder+"/", "domain/")
+	noun, _, _ := strings.Cut(rest, "/")
+	return noun, inside && noun != ""
+}
+
+func TestLayersImportDownwards(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		own := layerOf(file.name)
+		if own < 0 || file.isTest() {
+			continue
+		}
+		for _, name := range file.imports() {
+			local, ok := strings.CutPrefix(name, module)
+			if layer := layerOf(local); ok && layer > own {
+				t.Errorf("%s imports %s: %s may not know %s", file.name, name, layers[own], layers[layer])
+			}
+		}
+	}
+}
+
+func layerOf(name string) int {
+	first, _, _ := strings.Cut(name, "/")
+	return slices.Index(layers, first)
+}
+
+func TestLibrariesStayBehindTheirPackage(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		for _, name := range file.imports() {
+			switch {
+			case strings.HasPrefix(name, "github.com/danielgtaylor/huma/") && !strings.HasPrefix(file.name, "platform/api/"):
+				t.Errorf("%s imports %s: only platform/api does", file.name, name)
+			case strings.HasPrefix(name, "github.com/jackc/pgx/") && !strings.HasPrefix(file.name, "platform/") && !file.isTest():
+				t.Errorf("%s imports %s: use stayledger/platform/db", file.name, name)
+			}
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if generated.MatchString(file.content) || file.isTest() {
+			continue
+		}
+		count := len(file.lines)
+		switch path.Ext(file.name) {
+		case ".go":
+		case ".js", ".mjs", ".ts", ".css", ".html", ".sql", ".sh":
+			for line := range strings.Lines(file.content) {
+				if strings.TrimSpace(line) != "" {
+					count++
+				}
+			}
+		default:
+			continue
+		}
+		if count > codeLimit {
+			t.Errorf("%s has %d lines of code, more than %d: split it by noun", file.name, count, codeLimit)
+		}
+	}
+}
+
+var generated = regexp.MustCompile(`(?m)^(//|/\*|#|--) Code generated .* DO NOT EDIT`)
+
+// A mark with a reference says where the work is tracked: mark(#12) or mark(ADR-3).
+var bareMark = regexp.MustCompile(`(//|--|#|/\*|<!--).*\b(` + "TO" + "DO|FIX" + "ME|XX" + `X)\b($|[^(])`)
+
+func TestNoBareMarks(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if slices.Contains([]string{".md", ".json", ".sum"}, path.Ext(file.name)) {
+			continue
+		}
+		number := 0
+		for line := range strings.Lines(file.content) {
+			number++
+			if bareMark.MatchString(strings.TrimRight(line, "\n")) {
+				t.Errorf("%s:%d: do it, or say where it is tracked: %s", file.name, number, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+func TestPackageNamesSayWhatTheyHold(t *testing.T) {
+	t.Parallel()
+	banned := strings.Fields("util utils common helper helpers model models type types core shared base misc")
+	for _, file := range goFiles(t) {
+		if name := strings.TrimSuffix(file.syntax.Name.Name, "_test"); slices.Contains(banned, name) {
+			t.Errorf("%s: package %s says nothing: name it after what it holds", file.name, name)
+		}
+	}
+}
+
+func TestPlatformPackagesHaveAnExample(t *testing.T) {
+	t.Parallel()
+	examples := map[string]bool{}
+	for _, file := range goFiles(t) {
+		if layerOf(file.name) != slices.Index(layers, "platform") {
+			continue
+		}
+		folder := path.Dir(file.name)
+		examples[folder] = examples[folder] || file.isTest() && hasExample(file.syntax)
+	}
+	for folder, has := range examples {
+		if !has {
+			t.Errorf("%s has no Example: show a newcomer how it is used", folder)
+		}
+	}
+}
+
+func hasExample(file *ast.File) bool {
+	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")
+	})
+}
+
+func TestMigrationsAreNumbered(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^\d{4}_[a-z][a-z0-9_]*\.sql$`)
+	for i, name := range names { // Sorted, as Glob gives them.
+		base := filepath.Base(name)
+		if want := fmt.Sprintf("%04d_", i+1); !form.MatchString(base) || !strings.HasPrefix(base, want) {
+			t.Errorf("%s: want the name %s<noun>.sql; make migration NAME=… makes one", name, want)
+		}
+	}
+}
+
+func TestModuleReplacesNothing(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`(?m)^\s*replace\b|=>`).Match(content) {
+		t.Error("go.mod replaces a module: what builds here must build everywhere")
+	}
+}
+
+// privateRegistry matches settings and addresses that send a build to somebody's own package registry.
+var privateRegistry = regexp.MustCompile(`(?i)\b(GOPROXY|GONOSUMDB|GOPRIVATE|PIP_INDEX_URL|NPM_CONFIG_REGISTRY)\s*[=:]\s*["']?[a-z]|\bindex-url\s*=|` +
+	`https?://[^/\s"']*\b(artifactory|jfrog|nexus|verdaccio|codeartifact|goproxy)\b|https?://[^/\s"']*\.(corp|intranet|lan)\b`)
+
+func TestNoPrivateRegistries(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if file.name == "tidy_test.go" {
+			continue
+		}
+		if found := privateRegistry.FindString(file.content); found != "" {
+			t.Errorf("%s: %q names a package registry that others cannot reach", file.name, found)
+		}
+	}
+}
