@@ -111,7 +111,9 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	if a.Config.Workers > 0 {
 		w := job.NewWorker(job.Config{
 			DB: a.DB, Log: a.Log, Workers: a.Config.Workers, Handlers: a.parts.Handlers, Every: a.parts.Every,
-			Started: func(ctx context.Context, jobs []job.Job, at time.Time) error { return operation.MarkRunning(ctx, a.DB, jobs, at) },
+			Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
+				return operation.MarkRunning(ctx, a.DB, jobs, at)
+			},
 		})
 		wakeWorker = w.Wake
 		group.Go(func() { w.Run(ctx, a.Config.ShutdownGrace) })

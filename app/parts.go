@@ -36,13 +36,13 @@ type Parts struct {
 func NewParts(store blob.Store, signer *blob.Signer, c Config) Parts {
 	exports := export.New(export.Config{Store: store, Signer: signer, PublicURL: c.PublicURL})
 	handlers := map[string]job.Handler{}
-	for _, m := range []map[string]job.Handler{exports.Handlers(), reservation.Handlers(), onboarding.Handlers()} {
+	for _, m := range []map[string]job.Handler{exports.Handlers(), reservation.Handlers(), transaction.Handlers(), onboarding.Handlers()} {
 		maps.Copy(handlers, m)
 	}
 	return Parts{
 		Endpoints: slices.Concat(
 			access.Endpoints(), team.Endpoints(), onboarding.Endpoints(), operation.Endpoints(), account.Endpoints(), contact.Endpoints(),
-			listing.Endpoints(), tax.Endpoints(), fee.Endpoints(reservation.RefreshListings), reservation.Endpoints(), transaction.Endpoints(),
+			listing.Endpoints(transaction.RefreshListings), tax.Endpoints(), fee.Endpoints(reservation.RefreshListings), reservation.Endpoints(), transaction.Endpoints(),
 			statement.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
 		),
 		Handlers: handlers,

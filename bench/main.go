@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,11 +90,14 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		all = append(all, metrics...)
 	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(all); err != nil {
 		return fmt.Errorf("encode the figures: %w", err)
 	}
-	if err := os.WriteFile(o.out, append(text, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(o.out, text.Bytes(), 0o644); err != nil { //nolint:gosec // The figures are for everybody.
 		return fmt.Errorf("write the figures: %w", err)
 	}
 	return nil

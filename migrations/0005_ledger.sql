@@ -33,6 +33,7 @@ create index ledger_entry_account on ledger_entry (team_id, account_id, txn_at, 
 create index ledger_entry_period on ledger_entry (team_id, ownership_period_id, txn_at) where party = 'owners';
 create index ledger_entry_statement on ledger_entry (team_id, statement_id) where statement_id is not null;
 create index ledger_entry_reservation on ledger_entry (team_id, reservation_id) where reservation_id is not null;
+create index ledger_entry_fee on ledger_entry (team_id, recurring_fee_id, txn_at) where recurring_fee_id is not null;
 select stayledger_tenant('ledger_entry');
 
 -- Month sums of active entries. party '' and the zero uuid stand for none, so that the key has no nulls.

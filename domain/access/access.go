@@ -154,9 +154,9 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
 	case key != "" && authorization == "":
-		return g.remembered(ctx, key, g.keyHolder)
+		return g.remembered(ctx, secretKey{sum: hash(key)}, g.keyHolder)
 	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
-		return g.remembered(ctx, token, g.tokenHolder)
+		return g.remembered(ctx, secretKey{sum: hash(token), bearer: true}, g.tokenHolder)
 	}
 	return nil, apierr.Unauthorized
 }

@@ -14,10 +14,16 @@ import (
 
 const cacheLimit = 10_000
 
+// secretKey is the hash of a secret and the header it came in: a token is no key, not even while it is remembered.
+type secretKey struct {
+	sum    [sha256.Size]byte
+	bearer bool
+}
+
 // cache remembers what secrets stand for, by their hash, for a few seconds. Refusals are not remembered.
 type cache struct {
 	mu      *sync.RWMutex
-	entries map[[sha256.Size]byte]cached
+	entries map[secretKey]cached
 	// age counts how often everything was forgotten, so that what was looked up before is not remembered after.
 	age uint64
 }
@@ -28,11 +34,11 @@ type cached struct {
 }
 
 func newCache() cache {
-	return cache{mu: &sync.RWMutex{}, entries: map[[sha256.Size]byte]cached{}}
+	return cache{mu: &sync.RWMutex{}, entries: map[secretKey]cached{}}
 }
 
 // get gives the credential, or nil and the age to hand to put.
-func (c *cache) get(key [sha256.Size]byte, now time.Time) (found *credential, age uint64) {
+func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e, ok := c.entries[key]; ok && now.Before(e.until) {
@@ -41,7 +47,7 @@ func (c *cache) get(key [sha256.Size]byte, now time.Time) (found *credential, ag
 	return nil, c.age
 }
 
-func (c *cache) put(key [sha256.Size]byte, e cached, age uint64) {
+func (c *cache) put(key secretKey, e cached, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if age != c.age {
@@ -61,15 +67,15 @@ func (c *cache) forget() {
 }
 
 // remembered gives the credential of a secret, looked up at most every few seconds.
-func (g *Gate) remembered(ctx context.Context, secret string, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
-	key, now := hash(secret), g.DB.Now()
+func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
+	now := g.DB.Now()
 	c, age := g.cache.get(key, now)
 	if c != nil {
 		return c, nil
 	}
 	var found *credential
 	err := g.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = look(ctx, tx, key[:])
+		found, err = look(ctx, tx, key.sum[:])
 		return err
 	})
 	if errors.Is(err, db.ErrNoRows) {

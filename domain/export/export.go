@@ -27,7 +27,7 @@ type Config struct {
 	Linked time.Duration
 }
 
-// Limits say what a GET takes on. Beyond them it asks for POST. (OPEN-46)
+// Limits say what a GET takes on. Beyond them it asks for POST (OPEN-46).
 type Limits struct {
 	// Rows of a CSV; zero means 100000.
 	Rows int64
@@ -69,7 +69,7 @@ func (f Format) contentType() string {
 	return "application/octet-stream"
 }
 
-// Link is the answer of a GET. (EXP-03)
+// Link is the answer of a GET (EXP-03).
 type Link struct {
 	URL       string      `json:"url" doc:"Signed; needs no credential."`
 	ExpiresAt day.Instant `json:"expiresAt"`

@@ -99,7 +99,7 @@ func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
 	return p.Check(ctx, tx, s)
 }
 
-// await is a GET. It starts no operation. (EXP-02 … EXP-05, EXP-10, EXP-12 … EXP-19)
+// await is a GET. It starts no operation. Rules EXP-02 to EXP-05, EXP-10, EXP-12 to EXP-19.
 func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
 	client := ctx
 	ctx, stop := context.WithTimeout(ctx, e.config.Budget)

@@ -48,7 +48,7 @@ func (transactionColumn) Enum() []string {
 	return names
 }
 
-// lineOf is what one row of the CSV shows: a transaction and one of its lines, counted from 1. line is empty when it has none.
+// lineOf is what one row of the CSV shows: a transaction and one of its lines, counted from 1. The line is empty when it has none.
 type lineOf struct {
 	t    *transaction.Transaction
 	n    int
@@ -60,9 +60,9 @@ type transactionCell struct {
 	value func(r lineOf) any
 }
 
-// transactionCells are the columns. One row is one line: what a bookkeeper posts. amount, taxAmount and markupAmount are the line's parts,
-// total is what the line comes to and adds up to what was charged; transactionTotal is what moved through the account and stands on the
-// first row of its transaction only, so that each column can be added up.
+// transactionCells are the columns. One row is one line: what a bookkeeper posts. Its parts are amount, taxAmount
+// and markupAmount, and total is what the line comes to. The transactionTotal is what moved through the account; it stands on the first
+// row of its transaction only, so that every column can be added up.
 var transactionCells = []transactionCell{
 	{render.Column{Name: "id", Kind: render.ID}, func(r lineOf) any { return r.t.ID }},
 	{render.Column{Name: "shortRef", Kind: render.ID}, func(r lineOf) any { return r.t.ShortRef }},
@@ -133,7 +133,8 @@ func contactName(c *transaction.ContactRef) any {
 func transactionsCSV() Declaration[transactionSelection] {
 	return Declaration[transactionSelection]{
 		Path: "/transactions/csv", ID: "TransactionsCSV", Tag: "Transactions", Summary: "Export transactions as CSV",
-		Doc:    "One row per transaction line.",
+		Doc: "One row per transaction line. The transactionTotal stands on the first line of its transaction only, so that every column can be " +
+			"added up.",
 		Format: CSV, Scopes: []string{"transactions:export"}, Name: "transactions",
 		Count:  countTransactionLines,
 		Render: renderTransactions,

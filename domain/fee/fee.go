@@ -74,6 +74,7 @@ type Fee struct {
 	CreditAccount         AccountRef   `json:"creditAccount"`
 	DebitAccount          AccountRef   `json:"debitAccount"`
 	BookingChannelsFilter []string     `json:"bookingChannelsFilter" doc:"Channels that the fee applies to; empty means all."`
+	Lock                  ledger.Lock  `json:"lock" db:"-" doc:"What holds journal entries of the fee; at most 100 statements and dates are named."`
 	CreatedAt             day.Instant  `json:"createdAt"`
 	UpdatedAt             day.Instant  `json:"updatedAt"`
 	// ListingPeriods are shown by the single read alone.
@@ -167,8 +168,7 @@ func checkFormula(rateType RateType, formula string, known []string) error {
 		return nil
 	}
 	parsed, err := ParseFormula(formula)
-	var wrong *FormulaError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*FormulaError](err); ok {
 		return refuse(wrong.Message, wrong.Position)
 	}
 	for _, name := range parsed.Names() {

@@ -2,6 +2,7 @@ package fee
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -223,12 +224,9 @@ func (p *parser) factor() (node, error) {
 }
 
 func (p *parser) named(name string) node {
-	for _, known := range p.names {
-		if known == name {
-			return nameNode(name)
-		}
+	if !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
 	}
-	p.names = append(p.names, name)
 	return nameNode(name)
 }
 

@@ -88,7 +88,11 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	if in.Search != "" {
 		q.And("(f.name ilike @search or f.unique_ref ilike @search)", db.Args{"search": page.Like(in.Search)})
 	}
-	return page.List[Fee](ctx, tx, q, in.Params, in.Sort)
+	found, err := page.List[Fee](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	return found, fillLocks(ctx, tx, found.Data)
 }
 
 type byID struct {
@@ -104,8 +108,30 @@ func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.ListingPeriods, err = periodsOf(ctx, tx, feeID)
-	return &f, err
+	if f.ListingPeriods, err = periodsOf(ctx, tx, feeID); err != nil {
+		return nil, err
+	}
+	found := []Fee{f}
+	return &found[0], fillLocks(ctx, tx, found)
+}
+
+// fillLocks says of each fee what holds the entries that it made.
+func fillLocks(ctx context.Context, tx *db.Tx, fees []Fee) error {
+	ids := make([]id.ID, len(fees))
+	for i := range fees {
+		ids[i] = fees[i].ID
+	}
+	locks, err := ledger.LocksOfFees(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range fees {
+		var locked bool
+		if fees[i].Lock, locked = locks[fees[i].ID]; !locked {
+			fees[i].Lock = ledger.Unlocked()
+		}
+	}
+	return nil
 }
 
 // ListingSubscription is a listing period as it comes with its fee.
@@ -190,6 +216,9 @@ func keep[T any](to, given *T) {
 }
 
 func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
+	if err := hold(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
 	f, err := get(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -224,24 +253,34 @@ func (h handler) save(ctx context.Context, tx *db.Tx, f *Fee, subscriptions []Li
 	if err != nil {
 		return nil, err
 	}
+	added := asPeriods(subscriptions)
+	if err := holdListings(ctx, tx, listingsOf(before, added)); err != nil {
+		return nil, err
+	}
 	stmts := []db.Stmt{feeStatement(tx, f)}
 	if replace {
 		stmts = append(stmts, clearPeriods(tx, f.ID))
 	}
-	for i := range subscriptions {
-		s := &subscriptions[i]
-		stmts = append(stmts, periodStatement(tx, &Period{
-			ID: tx.NewID(), FeeID: f.ID, ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
-		}))
+	for _, p := range added {
+		p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
+		stmts = append(stmts, periodStatement(tx, &p))
 	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return nil, refused(err)
 	}
-	saved, err := read(ctx, tx, f.ID)
-	if err != nil {
+	if err := h.derive(ctx, tx, listingsOf(before, added)); err != nil {
 		return nil, err
 	}
-	return saved, h.derive(ctx, tx, listingsOf(before, saved.ListingPeriods))
+	return read(ctx, tx, f.ID)
+}
+
+func asPeriods(subscriptions []ListingSubscription) []Period {
+	out := make([]Period, len(subscriptions))
+	for i := range subscriptions {
+		s := &subscriptions[i]
+		out[i] = Period{ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate}
+	}
+	return out
 }
 
 func listingsOf(periods ...[]Period) []id.ID {

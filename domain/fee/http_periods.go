@@ -49,6 +49,9 @@ type createPeriodInput struct{ Body CreatePeriod }
 
 func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
 	b := &in.Body
+	if err := hold(ctx, tx, b.RecurringFeeID); err != nil {
+		return nil, err
+	}
 	var issues []apierr.Issue
 	switch _, err := get(ctx, tx, b.RecurringFeeID); {
 	case errors.Is(err, apierr.NotFound):
@@ -85,6 +88,9 @@ type updatePeriodInput struct {
 }
 
 func (h handler) updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
+	if err := hold(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
 	p, err := getPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -96,6 +102,9 @@ func (h handler) updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodIn
 }
 
 func (h handler) savePeriod(ctx context.Context, tx *db.Tx, p *Period) (*Period, error) {
+	if err := holdListings(ctx, tx, []id.ID{p.ListingID}); err != nil {
+		return nil, err
+	}
 	s := periodStatement(tx, p)
 	if _, err := tx.Exec(ctx, s.SQL, s.Args); err != nil {
 		return nil, refused(err)
@@ -108,8 +117,14 @@ func (h handler) savePeriod(ctx context.Context, tx *db.Tx, p *Period) (*Period,
 }
 
 func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	if err := hold(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
 	p, err := getPeriod(ctx, tx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := holdListings(ctx, tx, []id.ID{p.ListingID}); err != nil {
 		return nil, err
 	}
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {

@@ -93,10 +93,11 @@ func (b *books) wantCharged(want int64) {
 func (b *books) stay() {
 	b.t.Helper()
 	b.Post("/reservations", map[string]any{"listingId": b.listing, "checkIn": "2026-01-29", "checkOut": "2026-02-03", "lines": []any{
-		map[string]any{"type": "rent", "amount": 100_000}}}).Want(201)
+		map[string]any{"type": "rent", "amount": 100_000},
+	}}).Want(201)
 }
 
-// Proves: DRY-40
+// Proves: DRY-40.
 func TestFeeAndItsJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -140,6 +141,45 @@ func TestFeesLeaveLockedJournalsAlone(t *testing.T) {
 	b.wantCharged(0)
 }
 
+// The lock of a fee names what holds the entries that it made, in the list as well as in the single read.
+func TestFeeLock(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	period, statement := id.New(b.DB.Now()), id.New(b.DB.Now())
+	b.Exec(`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, now(), now())`,
+		db.Args{"id": period, "listing": b.listing})
+	b.stay()
+	path := "/recurring-fees/" + b.Post("/recurring-fees", b.fee("listingSubscriptions", b.subscriptions(map[string]any{}))).Want(201).String("id")
+	b.Post("/recurring-fees", b.fee("name", "Unused")).Want(201)
+	if got := b.Get(path).Want(200); got.String("lock.status") != "open" || got.String("lock.booksClosed") != "null" || got.String("lock.reconciled") != "null" {
+		t.Errorf("%s", got.Body)
+	}
+	b.Exec(`update team set books_closed_at = '2026-01-29' where id = @team`, nil)
+	if got := b.Get(path); got.String("lock.status") != "open" {
+		t.Errorf("%s", got.Body)
+	}
+	b.Exec(`update team set books_closed_at = '2026-01-30' where id = @team`, nil)
+	b.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
+			expenses, payouts, balance_end, reserve, created_at, updated_at)
+		values (@team, @id, 's1', @period, @listing, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, now(), now())`,
+		db.Args{"id": statement, "period": period, "listing": b.listing})
+	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and party = 'owners'`, db.Args{"statement": statement})
+	list := b.Get("/recurring-fees?sort=name").Want(200)
+	for at, r := range map[string]*apitest.Response{"lock": b.Get(path).Want(200), "data.0.lock": list} {
+		for name, want := range map[string]string{
+			".status": "locked", ".booksClosed.date": "2026-01-30", ".ownerStatement.ids.0": statement.String(),
+			".statementPeriod.hits.0.listingId": b.listing.String(), ".statementPeriod.hits.0.txnAt": "2026-01-29", ".statementPeriod.hits.0.openFrom": "2026-02-01",
+		} {
+			if got := r.String(at + name); got != want {
+				t.Errorf("%s is %s, want %s", at+name, got, want)
+			}
+		}
+	}
+	if list.String("data.1.lock.status") != "open" {
+		t.Errorf("%s", list.Body)
+	}
+}
+
 func TestFeeRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -173,7 +213,7 @@ func TestFeeRefusals(t *testing.T) {
 	b.Put("/recurring-fees/"+unknown.String(), map[string]any{}).WantError(apierr.CodeNotFound, "")
 }
 
-// Proves: DRY-41, ERR-111
+// Proves: DRY-41, ERR-111.
 func TestListingPeriods(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

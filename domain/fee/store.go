@@ -31,6 +31,26 @@ func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	return f, err
 }
 
+// hold makes the changes of a fee take turns, those of its listing periods among them. It finds the fee by its own id or by that of a period.
+func hold(ctx context.Context, tx *db.Tx, feeOrPeriod id.ID) error {
+	_, err := tx.Exec(ctx, `select from fee where team_id = @team and (id = @id
+		or id = (select fee_id from fee_listing_period where team_id = @team and id = @id)) for update`, db.Args{"team": tx.Team, "id": feeOrPeriod})
+	if err != nil {
+		return fmt.Errorf("lock recurring fee: %w", err)
+	}
+	return nil
+}
+
+// holdListings makes those who derive journals of the listings wait, so that none derives with the fees of before and escapes the change.
+func holdListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
+	_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": listingIDs})
+	if err != nil {
+		return fmt.Errorf("lock listings: %w", err)
+	}
+	return nil
+}
+
 func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	p, err := db.Get[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})

@@ -32,7 +32,7 @@ const (
 // Enum lists the kinds.
 func (Kind) Enum() []string { return []string{string(Export), string(Attachment)} }
 
-// KeepExports is how long the content of an export stays. (OPEN-48)
+// KeepExports is how long the content of an export stays: OPEN-48.
 const KeepExports = 30 * 24 * time.Hour
 
 // File is a stored file as its team sees it. The row outlives its content.
@@ -109,7 +109,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// open gives the content of a file, or 410 once it was purged, whether the purge has come round to it or not. (OPEN-48)
+// open gives the content of a file, or 410 once it was purged, whether the purge has come round to it or not (OPEN-48).
 func (r *row) open(ctx context.Context, store blob.Store, now time.Time) (blob.Object, error) {
 	if r.PurgedAt != nil || r.PurgeAt != nil && !now.Before(r.PurgeAt.Time) {
 		return nil, errGone

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Endpoints are the reads of stored files. (OPS-26 … OPS-30, EXP-04)
+// Endpoints are the reads of stored files. They hold OPS-26 to OPS-30 and EXP-04.
 func Endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
 	return []api.Endpoint{
@@ -96,8 +96,8 @@ func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkIn
 	return s.content(ctx, d, scope, in.FileID)
 }
 
-// Link is an address at which whoever has it downloads the file until expires, of which only whole seconds count. publicURL is the
-// service's own address without a trailing slash. (EXP-04)
+// Link is an address at which whoever has it downloads the file until expires, of which only whole seconds count. The
+// publicURL is the service's own address without a trailing slash.
 func Link(signer *blob.Signer, publicURL string, team, file id.ID, expires time.Time) string {
 	query := url.Values{
 		"expires":   {strconv.FormatInt(expires.Unix(), 10)},

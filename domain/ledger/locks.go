@@ -48,6 +48,41 @@ type LockHit struct {
 // Unlocked is the lock that holds nothing.
 func Unlocked() Lock { return Lock{Status: "open"} }
 
+// lockRow is what was found to hold the entries of one source or fee.
+type lockRow struct {
+	ID            id.ID
+	BooksClosedAt *day.Day
+	Closed        bool
+	Statements    []id.ID
+	Hits          []LockHit
+}
+
+func (r *lockRow) lock() Lock {
+	lock := Unlocked()
+	if r.Closed {
+		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.BooksClosedAt}
+	}
+	if len(r.Statements) > 0 {
+		lock.Status, lock.OwnerStatement = "locked", &LockStatements{r.Statements}
+	}
+	if len(r.Hits) > 0 {
+		lock.Status, lock.StatementPeriod = "locked", &LockStatementPeriod{r.Hits}
+	}
+	return lock
+}
+
+func locks(ctx context.Context, tx *db.Tx, sql string, args db.Args) (map[id.ID]Lock, error) {
+	rows, err := db.Select[lockRow](ctx, tx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("read locks: %w", err)
+	}
+	out := make(map[id.ID]Lock, len(rows))
+	for i := range rows {
+		out[rows[i].ID] = rows[i].lock()
+	}
+	return out, nil
+}
+
 const locksSQL = `
 	select e.source_id as id, t.books_closed_at, coalesce(bool_or(e.txn_at < t.books_closed_at), false) as closed,
 		coalesce(array_agg(distinct e.statement_id) filter (where e.statement_id is not null), '{}') as statements,
@@ -62,30 +97,29 @@ const locksSQL = `
 
 // LocksOf reads the locks on the journals of sources. A source without entries is missing in the answer: it is Unlocked.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
-	type row struct {
-		ID            id.ID
-		BooksClosedAt *day.Day
-		Closed        bool
-		Statements    []id.ID
-		Hits          []LockHit
-	}
-	rows, err := db.Select[row](ctx, tx, locksSQL, db.Args{"team": tx.Team, "sources": sources})
-	if err != nil {
-		return nil, fmt.Errorf("read locks: %w", err)
-	}
-	locks := make(map[id.ID]Lock, len(rows))
-	for i := range rows {
-		r, lock := &rows[i], Unlocked()
-		if r.Closed {
-			lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.BooksClosedAt}
-		}
-		if len(r.Statements) > 0 {
-			lock.Status, lock.OwnerStatement = "locked", &LockStatements{r.Statements}
-		}
-		if len(r.Hits) > 0 {
-			lock.Status, lock.StatementPeriod = "locked", &LockStatementPeriod{r.Hits}
-		}
-		locks[r.ID] = lock
-	}
-	return locks, nil
+	return locks(ctx, tx, locksSQL, db.Args{"team": tx.Team, "sources": sources})
+}
+
+// A fee has entries on every stay, so statements and dates are looked for from the side of the statements, which are far fewer, and no more
+// than a reader can use are named. The plain reads of fee entries end at the first hit.
+const feeLocksSQL = `
+	select f.id, t.books_closed_at,
+		exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.books_closed_at) as closed,
+		array(select s.id from statement s where s.team_id = @team
+			and exists (select from ledger_entry e where ` + feeEntry + ` and e.statement_id = s.id)
+			order by s.id desc limit 100) as statements,
+		coalesce((select jsonb_agg(jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', h.open_from)) from (
+			select e.listing_id, e.txn_at, s.end_at + 1 as open_from
+			from statement s join ledger_entry e on ` + feeEntry + ` and e.party = 'owners' and e.ownership_period_id = s.ownership_period_id
+				and e.currency = s.currency and e.txn_at between s.start_at and s.end_at and e.listing_id is not null
+			where s.team_id = @team
+			group by e.listing_id, e.txn_at, s.end_at order by e.txn_at desc, e.listing_id limit 100) h), '[]') as hits
+	from fee f join team t on t.id = @team
+	where f.team_id = @team and f.id = any(@fees)`
+
+const feeEntry = `e.team_id = @team and e.recurring_fee_id = f.id and e.status = 'active' and e.ledger <> 'historical'`
+
+// LocksOfFees reads what holds the entries that recurring fees made.
+func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
+	return locks(ctx, tx, feeLocksSQL, db.Args{"team": tx.Team, "fees": fees})
 }

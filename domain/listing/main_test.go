@@ -2,10 +2,14 @@ package listing_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"stayledger/domain/contact"
 	"stayledger/domain/listing"
+	"stayledger/domain/operation"
+	"stayledger/domain/reservation"
+	"stayledger/domain/transaction"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -15,9 +19,25 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = map[string]any
 
+// newTeam is a team without a general ledger, whose changes of ownership are done when they are answered.
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: append(listing.Endpoints(), contact.Endpoints()...)})
+	x := newLedgerTeam(t)
+	x.System(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update team set is_general_ledger = false where id = @team`, db.Args{"team": x.ID})
+		return err
+	})
+	return x
+}
+
+// newLedgerTeam is a team with a general ledger.
+func newLedgerTeam(t *testing.T) *apitest.Team {
+	t.Helper()
+	return apitest.New(t, apitest.Config{
+		Endpoints: slices.Concat(listing.Endpoints(transaction.RefreshListings), contact.Endpoints(), operation.Endpoints(), reservation.Endpoints(),
+			transaction.Endpoints()),
+		Handlers: transaction.Handlers(),
+	})
 }
 
 func owner(x *apitest.Team, name string) id.ID {

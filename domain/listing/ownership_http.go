@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -15,34 +16,37 @@ import (
 	"stayledger/platform/page"
 )
 
-func periodEndpoints() []api.Endpoint {
+func (h handler) periodEndpoints() []api.Endpoint {
+	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
+		" is acknowledged with 202; elsewhere they follow at once."
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag, Summary: "List ownership periods",
 			Scopes: []string{"listings:read"},
 		}, listPeriods),
-		api.Write(api.Endpoint{
+		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
 			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
 				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
-				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment).",
+				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
-		}, createPeriod),
+		}, h.createPeriod, h.work),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag, Summary: "Read an ownership period",
 			Doc: "Fails with 404 for an unknown period.", Scopes: []string{"listings:read"},
 		}, getPeriod),
-		api.Write(api.Endpoint{
+		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
 			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
-				" another business model or lost days under an owner statement (reason statementAttachment).",
+				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
-		}, putPeriod),
-		api.Write(api.Endpoint{
+		}, h.putPeriod, h.work),
+		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
-			Doc:    "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons).",
+			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons)." +
+				follows,
 			Scopes: []string{"listings:delete"}, DryRun: true,
-		}, delPeriod),
+		}, h.delPeriod, h.work),
 	}
 }
 
@@ -130,17 +134,17 @@ func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
 
 type createPeriodInput struct{ Body CreatePeriod }
 
-func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
+func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
 	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
-		return nil, apierr.BadRequest.At(at("Listing does not exist", "notFound", "listingId"))
+		return nil, nil, apierr.BadRequest.At(at("Listing does not exist", "notFound", "listingId"))
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := newPeriod(tx, in.Body.ListingID, &in.Body.CreatedTerms)
 	if err := write(ctx, tx, nil, p, change{onConflict: in.Body.OnConflict}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return onePeriod(ctx, tx, p.ID)
+	return h.written(ctx, tx, p)
 }
 
 type putPeriodInput struct {
@@ -148,10 +152,10 @@ type putPeriodInput struct {
 	Body UpdatePeriod
 }
 
-func putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, error) {
+func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
 	old, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := *old
 	in.Body.apply(&p)
@@ -159,9 +163,9 @@ func putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, err
 		p.Members = in.Body.Members
 	}
 	if err := write(ctx, tx, old, &p, change{onConflict: in.Body.OnConflict}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return onePeriod(ctx, tx, p.ID)
+	return h.written(ctx, tx, &p)
 }
 
 // change is how a period is written: what to do with others in the way, and where in the body its fields stand.
@@ -213,17 +217,21 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	return savePeriod(ctx, tx, p, ended, old == nil)
 }
 
-func delPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, error) {
+func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, *operation.New, error) {
 	p, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	held, err := periodUsage(ctx, tx, p.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(held) > 0 {
-		return nil, errPeriodInUse.With(LockContext{LockReasons: held})
+		return nil, nil, errPeriodInUse.With(LockContext{LockReasons: held})
 	}
-	return &api.None{}, removePeriod(ctx, tx, p.ID)
+	if err := removePeriod(ctx, tx, p.ID); err != nil {
+		return nil, nil, err
+	}
+	n, err := h.follow(ctx, tx, p.ListingID)
+	return &api.None{}, n, err
 }

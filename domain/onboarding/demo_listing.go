@@ -95,8 +95,10 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error) {
 	splits := pick(s.dice, []int64{100_000}, []int64{60_000, 40_000}, []int64{50_000, 30_000, 20_000})
 	members := make([]listing.Member, len(splits))
+	names := []string{"Anna", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas"}
+	s.dice.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i, split := range splits {
-		first := pick(s.dice, "Anna", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas")
+		first := names[i]
 		last := pick(s.dice, "Albers", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "Galli", "Hansen", "Ivanova", "Jansen")
 		c, err := contact.Add(ctx, tx, &contact.Create{Type: "owner", Name: first + " " + last, Optional: contact.Optional{
 			Email: api.Set(fmt.Sprintf("owner-%d-%d@example.com", s.number+1, i+1)),

@@ -32,6 +32,8 @@ func (n *New) check() error {
 	switch {
 	case len(n.Tasks) == 0:
 		return errors.New("an operation needs a task")
+	case (n.Type == CSVImport || n.Type == CSVImportPreview) && (n.Primary != nil || len(n.Resources) > 0):
+		return errors.New("a top-level CSV import has no public resource") // (OPS-21, OPS-22)
 	case n.Type != "" && !slices.Contains(n.Type.Enum(), string(n.Type)):
 		return fmt.Errorf("%q is no operation type", n.Type)
 	case n.Primary != nil && !slices.ContainsFunc(n.Resources, func(r Resource) bool { return r.Type == n.Primary.Type && r.ID == n.Primary.ID }):

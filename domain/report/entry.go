@@ -55,21 +55,24 @@ type Entries struct {
 
 // Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an export.
 type Selection struct {
-	StartDate          *Start        `query:"startDate" json:"startDate,omitempty"`
-	EndDate            *End          `query:"endDate" json:"endDate,omitempty"`
-	AccountIDs         []id.ID       `query:"accountIds" json:"accountIds,omitempty"`
-	ListingIDs         []id.ID       `query:"listingIds" json:"listingIds,omitempty"`
-	ContactIDs         []id.ID       `query:"contactIds" json:"contactIds,omitempty"`
-	ReservationIDs     []id.ID       `query:"reservationIds" json:"reservationIds,omitempty"`
-	TransactionIDs     []id.ID       `query:"transactionIds" json:"transactionIds,omitempty"`
-	OwnershipPeriodIDs []id.ID       `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty"`
-	StatementIDs       []id.ID       `query:"statementIds" json:"statementIds,omitempty"`
-	RecurringFeeIDs    []id.ID       `query:"recurringFeeIds" json:"recurringFeeIds,omitempty"`
-	Party              ledger.Party  `query:"party" json:"party,omitempty" enum:"owners,manager"`
-	Ledger             ledger.Ledger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating,historical"`
-	Status             ledger.Status `query:"status" json:"status,omitempty" enum:"active,inactive" doc:"Default: active."`
-	TxnCode            string        `query:"txnCode" json:"txnCode,omitempty" maxLength:"200"`
-	Currency           string        `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
+	StartDate           *Start        `query:"startDate" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate             *End          `query:"endDate" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	AccountIDs          []id.ID       `query:"accountIds" json:"accountIds,omitempty"`
+	NotAccountIDs       []id.ID       `query:"notAccountIds" json:"notAccountIds,omitempty" doc:"Entries of every other account."`
+	TransactionTypes    []string      `query:"transactionTypes" json:"transactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of such transactions."`
+	NotTransactionTypes []string      `query:"notTransactionTypes" json:"notTransactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of other transactions, or of none."`
+	ListingIDs          []id.ID       `query:"listingIds" json:"listingIds,omitempty"`
+	ContactIDs          []id.ID       `query:"contactIds" json:"contactIds,omitempty"`
+	ReservationIDs      []id.ID       `query:"reservationIds" json:"reservationIds,omitempty"`
+	TransactionIDs      []id.ID       `query:"transactionIds" json:"transactionIds,omitempty"`
+	OwnershipPeriodIDs  []id.ID       `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty"`
+	StatementIDs        []id.ID       `query:"statementIds" json:"statementIds,omitempty"`
+	RecurringFeeIDs     []id.ID       `query:"recurringFeeIds" json:"recurringFeeIds,omitempty"`
+	Party               ledger.Party  `query:"party" json:"party,omitempty" enum:"owners,manager"`
+	Ledger              ledger.Ledger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating,historical"`
+	Status              ledger.Status `query:"status" json:"status,omitempty" enum:"active,inactive" doc:"Default: active."`
+	TxnCode             string        `query:"txnCode" json:"txnCode,omitempty" maxLength:"200"`
+	Currency            string        `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
 	Range
 }
 
@@ -133,6 +136,16 @@ func EntryQuery(f Selection) page.Query {
 	anyOf(f.OwnershipPeriodIDs, "ownership_period_id")
 	anyOf(f.StatementIDs, "statement_id")
 	anyOf(f.RecurringFeeIDs, "recurring_fee_id")
+	if f.NotAccountIDs != nil {
+		q.And("e.account_id <> all(@not_accounts)", db.Args{"not_accounts": f.NotAccountIDs})
+	}
+	const ofType = "exists (select from transaction t where t.team_id = e.team_id and t.id = e.transaction_id and t.type = any(@"
+	if f.TransactionTypes != nil {
+		q.And(ofType+"types))", db.Args{"types": f.TransactionTypes})
+	}
+	if f.NotTransactionTypes != nil {
+		q.And("not "+ofType+"not_types))", db.Args{"not_types": f.NotTransactionTypes})
+	}
 	equal(string(f.Party), "party")
 	equal(string(f.Ledger), "ledger")
 	if f.Ledger == "" {

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -80,18 +78,6 @@ func boundaryText(data []byte) ([]byte, error) {
 		return nil, day.ErrFormat
 	}
 	return data[1 : len(data)-1], nil
-}
-
-const boundaryPattern = `^\d{4}(-\d{2}(-\d{2})?)?$`
-
-// Schema describes the forms of a boundary.
-func (Start) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: boundaryPattern, Description: "YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."}
-}
-
-// Schema describes the forms of a boundary.
-func (End) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: boundaryPattern, Description: "YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."}
 }
 
 func queryIssue(message, code, name string) apierr.Issue {

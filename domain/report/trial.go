@@ -43,8 +43,8 @@ type TrialTotals struct {
 
 // TrialFilter selects a trial balance: query parameters, and the body of its export.
 type TrialFilter struct {
-	StartDate Start      `query:"startDate" json:"startDate" required:"true"`
-	EndDate   End        `query:"endDate" json:"endDate" required:"true"`
+	StartDate Start      `query:"startDate" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   End        `query:"endDate" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 	Ledger    liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating"`
 	Currency  string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
+	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -26,16 +27,16 @@ func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (le
 	ordered = slices.Compact(ordered)
 	var total ledger.Change
 	for chunk := range slices.Chunk(ordered, refreshChunk) {
-		inputs, err := load(ctx, tx, chunk)
+		loaded, err := load(ctx, tx, chunk)
 		if err != nil {
 			return ledger.Change{}, err
 		}
-		sources := make([]id.ID, len(inputs))
+		sources := make([]id.ID, len(loaded))
 		var wanted []ledger.Posting
-		for i := range inputs {
-			sources[i] = inputs[i].Reservation.ID
-			postings := Journal(&inputs[i])
-			if err := check(&inputs[i], postings); err != nil {
+		for i := range loaded {
+			sources[i] = loaded[i].Reservation.ID
+			postings := Journal(&loaded[i])
+			if err := check(&loaded[i], postings); err != nil {
 				return ledger.Change{}, err
 			}
 			wanted = append(wanted, postings...)
@@ -75,11 +76,23 @@ func check(in *Input, postings []ledger.Posting) error {
 	return nil
 }
 
-// load reads, set-based, what the journals of some reservations depend on, and locks the reservations.
+// load locks reservations and reads what their journals depend on.
 func load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
+	if err := hold(ctx, tx, ids); err != nil {
+		return nil, err
+	}
 	found, err := lockAll(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
+	}
+	return inputs(ctx, tx, found)
+}
+
+// inputs reads, set-based, what the journals of these reservations depend on.
+func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error) {
+	ids := make([]id.ID, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
 	}
 	lines, err := linesOf(ctx, tx, ids)
 	if err != nil {
@@ -111,17 +124,17 @@ func load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs := make([]Input, len(found))
+	out := make([]Input, len(found))
 	for i := range found {
 		r := found[i]
 		r.Lines = lines[r.ID]
-		inputs[i] = Input{
+		out[i] = Input{
 			Reservation: r, Mappings: settings.Mappings, Assigned: assigned, Recognition: settings.DefaultRevenueRecognition,
 			LongTermStayNights: settings.LongTermStayNights, Periods: periods[r.ListingID], Fees: fees[r.ListingID],
 			MerchantFee: deposits[r.ID].MerchantFee, ChannelFee: deposits[r.ID].ChannelFee,
 		}
 	}
-	return inputs, nil
+	return out, nil
 }
 
 // complete fills in what reservations show beside their own row. Lines are dropped again unless they are asked for.
@@ -146,11 +159,19 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if err != nil {
 		return err
 	}
+	touched := slices.Clone(ids)
+	for i := range rs {
+		touched = append(touched, rs[i].ListingID)
+	}
+	pending, err := operation.PendingJournals(ctx, tx, touched)
+	if err != nil {
+		return err
+	}
 	for i := range rs {
 		r := &rs[i]
 		own := lines[r.ID]
 		r.settle(own, deposits[r.ID].Paid)
-		r.Issues, r.JournalStatus = issues(own, settings.Mappings), currentJournal()
+		r.Issues, r.JournalStatus = issues(own, settings.Mappings), journalStatus(pending.Of(r.ID, r.ListingID))
 		var locked bool
 		if r.Lock, locked = locks[r.ID]; !locked {
 			r.Lock = ledger.Unlocked()

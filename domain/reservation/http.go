@@ -23,7 +23,8 @@ func Endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reservations", ID: "listReservations", Tag: tag, Summary: "List reservations", Scopes: read,
-			Doc: "Fails with 400 for a date that is none of YYYY, YYYY-MM, YYYY-MM-DD and YYYY-MM-DD...YYYY-MM-DD.",
+			Doc: "Fails with 400 for a date that is none of YYYY, YYYY-MM, YYYY-MM-DD and YYYY-MM-DD...YYYY-MM-DD, and for an amount that is none of 100 and " +
+				"100...200.",
 		}, listReservations),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations", ID: "createReservation", Tag: tag, Summary: "Create a reservation", Scopes: write, DryRun: true, Status: 201,
@@ -33,6 +34,10 @@ func Endpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reservations/{id}", ID: "getReservation", Tag: tag, Summary: "Read a reservation", Scopes: read,
 		}, getReservation),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reservations/{id}/journal-preview", ID: "previewReservationJournal", Tag: tag, Summary: "Preview a reservation's journal",
+			Scopes: read, Doc: "The journal as it would be derived now, without writing it. Fails with 404.",
+		}, previewJournal),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/reservations/{id}", ID: "updateReservation", Tag: tag, Summary: "Change a reservation", Scopes: write, DryRun: true,
 			Doc: "Fields that are absent stay; lines, when given, replace all lines. Fails as creating does, and with 404." + derives,
@@ -164,6 +169,9 @@ func keep[T any](to, given *T) {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, error) {
+	if err := hold(ctx, tx, []id.ID{in.ID}); err != nil {
+		return nil, err
+	}
 	r, err := get(ctx, tx, in.ID, lockForChange)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,9 @@ import (
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
+	"stayledger/domain/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -27,7 +29,7 @@ type books struct {
 
 func newBooks(t testing.TB) *books {
 	t.Helper()
-	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(reservation.RefreshListings))
+	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(reservation.RefreshListings), team.Endpoints(), operation.Endpoints())
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: reservation.Handlers()})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
@@ -35,10 +37,14 @@ func newBooks(t testing.TB) *books {
 		}
 		b.listing, b.period = tx.NewID(), tx.NewID()
 		return tx.Pipeline(ctx,
-			db.Stmt{SQL: `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now}},
-			db.Stmt{SQL: `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now}})
+			db.Stmt{
+				SQL:  `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
+				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now},
+			},
+			db.Stmt{
+				SQL:  `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
+				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now},
+			})
 	})
 	return b
 }
@@ -56,7 +62,8 @@ func (b *books) account(code string) (account id.ID) {
 func (b *books) stay(changes ...any) map[string]any {
 	body := map[string]any{
 		"listingId": b.listing, "checkIn": "2026-01-29", "checkOut": "2026-02-03", "guestName": "Ada", "lines": []any{
-			map[string]any{"type": "rent", "amount": 100_000}, map[string]any{"type": "cleaningFee", "amount": 15_000},
+			map[string]any{"type": "rent", "amount": 100_000},
+			map[string]any{"type": "cleaningFee", "amount": 15_000},
 			map[string]any{"type": "tax", "amount": 13_800},
 		},
 	}
@@ -131,7 +138,7 @@ func (b *books) fee(changes ...any) map[string]any {
 	return body
 }
 
-// Proves: DRY-42
+// Proves: DRY-42.
 func TestReservationAndItsJournal(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -250,7 +257,7 @@ func TestMerchantFeeRecharge(t *testing.T) {
 	}
 }
 
-// Proves: BKC-05, RSN-16, RSN-63
+// Proves: BKC-05, RSN-16, RSN-63.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -288,10 +295,11 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// Proves: PAG-33, PAG-34, PAG-35
+// Proves: PAG-33, PAG-34, PAG-35.
 func TestList(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
+	var ids []string
 	for i, c := range [][]any{
 		{"guestName", "zoe", "checkIn", "2026-01-31", "bookedAt", "2025-06-01", "bookingPlatform", "Airbnb"},
 		{"guestName", "Adam", "checkIn", "2026-01-01", "confirmationCode", "HM50%"},
@@ -301,8 +309,13 @@ func TestList(t *testing.T) {
 		if body["guestName"] == nil {
 			delete(body, "guestName")
 		}
-		b.Post("/reservations", body).Want(201)
+		ids = append(ids, b.Post("/reservations", body).Want(201).String("id"))
 	}
+	paid, err := id.Parse(ids[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.pay(paid, 128_799, 100)
 	for query, want := range map[string]string{
 		"":                             "r0 r1 r2",
 		"sort=checkIn":                 "r2 r1 r0",
@@ -324,6 +337,17 @@ func TestList(t *testing.T) {
 		"listingId=" + b.listing.String() + "&status=booked":         "r0 r1",
 		"listingId=" + b.period.String():                             "",
 		"limit=1&page=2":                                             "r1",
+		"ids=!" + ids[0]:                                             "r1 r2",
+		"ids=" + ids[0] + "," + ids[2]:                               "r0 r2",
+		"ids=" + ids[0] + ",!" + ids[0]:                              "",
+		"paidStatus=unpaid":                                          "r0",
+		"paidStatus=underpaid":                                       "r1",
+		"paidStatus=overpaid":                                        "",
+		"paidStatus=paid":                                            "r2",
+		"paidStatus=!paid":                                           "r0 r1",
+		"amount=128800":                                              "r0 r1",
+		"amount=-5...0":                                              "r2",
+		"amount=128801...200000":                                     "",
 	} {
 		got := b.Get("/reservations?" + query).Want(200)
 		refs := ""
@@ -346,10 +370,13 @@ func TestList(t *testing.T) {
 	for _, wrong := range []string{"date=2026-1", "date=2026-01-01..2026-01-02", "date=2026-01-02...2026-01-01"} {
 		b.Get("/reservations?"+wrong).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "date")
 	}
+	for _, wrong := range []string{"amount=2...1", "amount=1..2", "amount=1.5", "amount=9999999999999999...1"} {
+		b.Get("/reservations?"+wrong).WantError(apierr.CodeBadRequest, "")
+	}
 	b.Get("/reservations?dateField=payment").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "dateField")
 }
 
-// Proves: INIT-36, INIT-37, INIT-38, DRY-53, AUTH-23
+// Proves: INIT-36, INIT-37, INIT-38, DRY-53, AUTH-23.
 func TestRefreshJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -38,8 +38,6 @@ func date(t testing.TB, s string) day.Day {
 	return d
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func line(kind string, amount money.Cents) reservation.Line {
 	return reservation.Line{Type: kind, Amount: amount}
 }
@@ -51,12 +49,13 @@ func mappings() map[string]reservation.Mapping {
 	}
 }
 
-func subscription(t testing.TB, n byte, name, formula, debit, credit string, p fee.Period) fee.Subscription {
+// subscription charges the owners on the first account for the manager on the second.
+func subscription(t testing.TB, n byte, name, formula string, accounts [2]string) fee.Subscription {
 	t.Helper()
 	s, err := fee.NewSubscription(fee.Fee{
 		ID: id.ID{0xfe, n}, Name: name, Formula: formula, RateType: fee.Percentage, DefaultRate: int64(money.WholeRate), DebitParty: ledger.Owners,
-		CreditParty: ledger.Manager, DebitAccountID: chart(debit), CreditAccountID: chart(credit),
-	}, p)
+		CreditParty: ledger.Manager, DebitAccountID: chart(accounts[0]), CreditAccountID: chart(accounts[1]),
+	}, fee.Period{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +68,16 @@ func stayA(t testing.TB) *reservation.Input {
 	return &reservation.Input{
 		Reservation: reservation.Reservation{
 			ID: id.ID{0xe5}, ListingID: id.ID{0x11}, Status: reservation.Booked, GeneralLedgerStatus: reservation.LedgerActive, Currency: "usd",
-			CheckIn: date(t, "2026-01-29"), CheckOut: date(t, "2026-02-03"), BookedAt: ptr(date(t, "2025-12-01")),
+			CheckIn: date(t, "2026-01-29"), CheckOut: date(t, "2026-02-03"), BookedAt: new(date(t, "2025-12-01")),
 			Lines: []reservation.Line{line("rent", 100_000), line("cleaningFee", 15_000), line("tax", 13_800)},
 		},
 		Mappings: mappings(), Recognition: fee.CheckIn, MerchantFee: 3_796,
 		Assigned: map[account.Assignment]id.ID{account.AccountsReceivable: chart(guestDeposits), account.DepositCoHostPayout: chart(coHostPayouts)},
 		Periods:  []listing.Period{{ID: id.ID{0x0a}, BusinessModel: listing.Managed}},
 		Fees: []fee.Subscription{
-			subscription(t, 1, "Management", "20% * rent", "5100", "4100", fee.Period{}),
-			subscription(t, 2, "Cleaning", "cleaningFee", "5110", "4110", fee.Period{}),
-			subscription(t, 3, "Merchant fee", "merchantFee", "5120", "4120", fee.Period{}),
+			subscription(t, 1, "Management", "20% * rent", [2]string{"5100", "4100"}),
+			subscription(t, 2, "Cleaning", "cleaningFee", [2]string{"5110", "4110"}),
+			subscription(t, 3, "Merchant fee", "merchantFee", [2]string{"5120", "4120"}),
 		},
 	}
 }
@@ -213,11 +212,11 @@ func TestRecognitionDates(t *testing.T) {
 		"booked at":         {func(in *reservation.Input) { in.Recognition = fee.BookedAt }, "2025-12-01"},
 		"booked at unknown": {func(in *reservation.Input) { in.Recognition, in.Reservation.BookedAt = fee.BookedAt, nil }, "2026-01-29"},
 		"pro rata":          {func(in *reservation.Input) { in.Recognition = fee.ProRata }, "2026-01-29 2026-02-01"},
-		"long stay":         {func(in *reservation.Input) { in.LongTermStayNights = ptr(int64(4)) }, "2026-01-29 2026-02-01"},
-		"not longer":        {func(in *reservation.Input) { in.LongTermStayNights = ptr(int64(5)) }, "2026-01-29"},
-		"override":          {func(in *reservation.Input) { in.Reservation.GeneralLedgerPostingAt = ptr(date(t, "2026-03-04")) }, "2026-03-04"},
+		"long stay":         {func(in *reservation.Input) { in.LongTermStayNights = new(int64(4)) }, "2026-01-29 2026-02-01"},
+		"not longer":        {func(in *reservation.Input) { in.LongTermStayNights = new(int64(5)) }, "2026-01-29"},
+		"override":          {func(in *reservation.Input) { in.Reservation.GeneralLedgerPostingAt = new(date(t, "2026-03-04")) }, "2026-03-04"},
 		"override of pro rata": {func(in *reservation.Input) {
-			in.Recognition, in.Reservation.GeneralLedgerPostingAt = fee.ProRata, ptr(date(t, "2026-03-04"))
+			in.Recognition, in.Reservation.GeneralLedgerPostingAt = fee.ProRata, new(date(t, "2026-03-04"))
 		}, "2026-03-04"},
 	} {
 		in := stayA(t)
@@ -247,29 +246,31 @@ func TestFees(t *testing.T) {
 		"flat":     {func(in *reservation.Input) { flat(in) }, "2026-01-29: 5100o 25.00 4100m -25.00"},
 		"negative": {func(in *reservation.Input) { flat(in).Rate = -100 }, "2026-01-29: 5100o -1.00 4100m 1.00"},
 		"zero":     {func(in *reservation.Input) { flat(in).Rate = 0 }, ""},
-		"own recognition": {func(in *reservation.Input) { flat(in).Fee.RevenueRecognition = ptr(fee.ProRata) },
-			"2026-01-29: 5100o 15.00 4100m -15.00\n2026-02-01: 5100o 10.00 4100m -10.00"},
+		"own recognition": {
+			func(in *reservation.Input) { flat(in).Fee.RevenueRecognition = new(fee.ProRata) },
+			"2026-01-29: 5100o 15.00 4100m -15.00\n2026-02-01: 5100o 10.00 4100m -10.00",
+		},
 		"other channel": {func(in *reservation.Input) { flat(in).Fee.BookingChannelsFilter = []string{"airbnb"} }, ""},
 		"its channel": {func(in *reservation.Input) {
-			flat(in).Fee.BookingChannelsFilter, in.Reservation.BookingPlatform = []string{"airbnb"}, ptr("Airbnb")
+			flat(in).Fee.BookingChannelsFilter, in.Reservation.BookingPlatform = []string{"airbnb"}, new("Airbnb")
 		}, "2026-01-29: 5100o 25.00 4100m -25.00"},
-		"ended at check-in":     {func(in *reservation.Input) { flat(in).Period.EndAt = ptr(date(t, "2026-01-29")) }, ""},
-		"started with check-in": {func(in *reservation.Input) { flat(in).Period.StartAt = ptr(date(t, "2026-01-29")) }, "2026-01-29: 5100o 25.00 4100m -25.00"},
+		"ended at check-in":     {func(in *reservation.Input) { flat(in).Period.EndAt = new(date(t, "2026-01-29")) }, ""},
+		"started with check-in": {func(in *reservation.Input) { flat(in).Period.StartAt = new(date(t, "2026-01-29")) }, "2026-01-29: 5100o 25.00 4100m -25.00"},
 		"started in the stay, pro rata": {func(in *reservation.Input) {
 			in.Recognition = fee.ProRata
-			flat(in).Period.StartAt = ptr(date(t, "2026-01-31"))
+			flat(in).Period.StartAt = new(date(t, "2026-01-31"))
 		}, "2026-01-31: 5100o 5.00 4100m -5.00\n2026-02-01: 5100o 10.00 4100m -10.00"},
 		"ended in the stay, pro rata": {func(in *reservation.Input) {
 			in.Recognition = fee.ProRata
-			flat(in).Period.EndAt = ptr(date(t, "2026-01-31"))
+			flat(in).Period.EndAt = new(date(t, "2026-01-31"))
 		}, "2026-01-29: 5100o 10.00 4100m -10.00"},
 		"of a discount": {func(in *reservation.Input) {
 			in.Reservation.Lines = append(in.Reservation.Lines, line("discount", -10_000))
-			in.Fees = []fee.Subscription{subscription(t, 1, "Management", "10% * (rent - discount)", "5100", "4100", fee.Period{})}
+			in.Fees = []fee.Subscription{subscription(t, 1, "Management", "10% * (rent - discount)", [2]string{"5100", "4100"})}
 		}, "2026-01-29: 5100o 90.00 4100m -90.00"},
 		"of a channel fee": {func(in *reservation.Input) {
 			in.ChannelFee = 15_810
-			in.Fees = []fee.Subscription{subscription(t, 1, "Channel", "channelFee", "5120", "4120", fee.Period{})}
+			in.Fees = []fee.Subscription{subscription(t, 1, "Channel", "channelFee", [2]string{"5120", "4120"})}
 		}, "2026-01-29: 5120o 158.10 4120m -158.10"},
 	} {
 		in := stayA(t)
@@ -305,7 +306,7 @@ func TestExplicitAccounts(t *testing.T) {
 	in.Fees = nil
 	named := func(kind, code string, c account.Classification) reservation.Line {
 		l := line(kind, 100)
-		l.AccountID, l.Classification = ptr(chart(code)), c
+		l.AccountID, l.Classification = new(chart(code)), c
 		return l
 	}
 	in.Reservation.Lines = []reservation.Line{

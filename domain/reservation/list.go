@@ -2,6 +2,8 @@ package reservation
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -13,7 +15,7 @@ import (
 type listInput struct {
 	page.Params
 	Sort                    string   `query:"sort" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" default:"-checkIn"`
-	IDs                     []id.ID  `query:"ids"`
+	IDs                     []string `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the id."`
 	Status                  Status   `query:"status"`
 	GeneralLedgerStatus     string   `query:"generalLedgerStatus" enum:"active,inactive"`
 	ListingID               []id.ID  `query:"listingId"`
@@ -22,26 +24,75 @@ type listInput struct {
 	IsDateRangeEndInclusive bool     `query:"isDateRangeEndInclusive" default:"true" doc:"Whether the last day of date counts."`
 	Search                  string   `query:"search" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
 	BookingChannel          []string `query:"bookingChannel" doc:"Booking platforms, case aside."`
+	PaidStatus              string   `query:"paidStatus" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
+	Amount                  string   `query:"amount" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Financial total in cents, or 100...200 with both ends."`
 	IncludeLines            bool     `query:"includeLines" default:"false"`
 
-	dates day.Range
+	dates     day.Range
+	low, high int64
 }
 
-// Resolve reads the date range.
+// Resolve reads the date range and the amounts.
 func (in *listInput) Resolve() []apierr.Issue {
-	if in.Date == "" {
-		return nil
-	}
+	var issues []apierr.Issue
 	var err error
-	if in.dates, err = day.ParseRange(in.Date, in.IsDateRangeEndInclusive); err != nil {
-		return []apierr.Issue{{Message: "Value is not a date range", Code: "dateRange", Path: []any{"date"}, Schema: "query"}}
+	if in.Date != "" {
+		if in.dates, err = day.ParseRange(in.Date, in.IsDateRangeEndInclusive); err != nil {
+			issues = append(issues, apierr.Issue{Message: "Value is not a date range", Code: "dateRange", Path: []any{"date"}, Schema: "query"})
+		}
 	}
-	return nil
+	from, to, isRange := strings.Cut(in.Amount, "...")
+	if !isRange {
+		to = from
+	}
+	if in.Amount != "" {
+		var lowErr, highErr error
+		in.low, lowErr = strconv.ParseInt(from, 10, 64)
+		in.high, highErr = strconv.ParseInt(to, 10, 64)
+		if lowErr != nil || highErr != nil || in.low > in.high {
+			issues = append(issues, apierr.Issue{Message: "Value is not an amount or a range of amounts", Code: "malformed", Path: []any{"amount"}, Schema: "query"})
+		}
+	}
+	return issues
 }
 
 // dateColumns are the columns that the date filter can be about.
 func dateColumns() map[string]string {
 	return map[string]string{"checkIn": "r.check_in", "checkOut": "r.check_out", "bookedAt": "r.booked_at"}
+}
+
+// byIDs narrows a list to some ids, and to all but those with a leading "!".
+func byIDs(q *page.Query, list []string) {
+	var only, but []id.ID
+	for _, text := range list {
+		v, _ := id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
+		if strings.HasPrefix(text, "!") {
+			but = append(but, v)
+		} else {
+			only = append(only, v)
+		}
+	}
+	if only != nil {
+		q.And("r.id = any(@ids)", db.Args{"ids": only})
+	}
+	if but != nil {
+		q.And("r.id <> all(@excluded)", db.Args{"excluded": but})
+	}
+}
+
+// byMoney narrows a list by what guests owe and have paid, by the same rules as settle and paymentStatus.
+func byMoney(q *page.Query, in *listInput) {
+	if in.Amount != "" {
+		q.And(totalExpr+" between @low and @high", db.Args{"low": in.low, "high": in.high})
+	}
+	if in.PaidStatus == "" {
+		return
+	}
+	status, others := strings.CutPrefix(in.PaidStatus, "!")
+	q.And(`((select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
+		when f.received = 0 then 'unpaid' else 'underpaid' end
+		from (select `+totalExpr+` as expected, `+paidExpr+` as received) f) = @paid_status) <> @others`,
+		db.Args{"paid_status": status, "others": others})
 }
 
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
@@ -53,9 +104,8 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 		},
 	}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
-	if in.IDs != nil {
-		q.And("r.id = any(@ids)", db.Args{"ids": in.IDs})
-	}
+	byIDs(&q, in.IDs)
+	byMoney(&q, in)
 	if in.Status != "" {
 		q.And("r.status = @status", db.Args{"status": string(in.Status)})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
+	"stayledger/domain/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -18,9 +19,35 @@ import (
 // RefreshKind is the kind of the tasks of a journal refresh.
 const RefreshKind = "reservation.refresh"
 
-// Handlers are the tasks of reservations.
+// Handlers are the tasks of reservations, and what follows a change of the team's settings.
 func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{RefreshKind: operation.Work(2*time.Minute, refreshTask)}
+	return map[string]job.Handler{
+		RefreshKind:      operation.Work(2*time.Minute, refreshTask),
+		team.RefreshKind: operation.Outside(time.Hour, refreshTeam),
+	}
+}
+
+// refreshTeam derives every journal of the team that no lock holds, a chunk to a transaction. A reservation that is written meanwhile sees
+// the settings as they are now, so those there are at the start are all.
+func refreshTeam(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, _ struct{}) (db.Work, error) {
+	var ids []id.ID
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		ids, err = ofListings(ctx, tx, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for chunk := range slices.Chunk(ids, refreshChunk) {
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			_, err := Refresh(ctx, tx, chunk, ledger.Lenience{SkipLocked: true})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil //nolint:nilnil // nothing is left to write
 }
 
 // LockPolicy says what a refresh does with a journal that a lock holds.
@@ -95,7 +122,7 @@ func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, 
 			return nil, err
 		}
 		total := int64(1)
-		return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: currentJournal()}}, Total: &total}, nil
+		return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: journalStatus(nil)}}, Total: &total}, nil
 	}
 	ack, err := operation.Start(ctx, tx, refreshOperation(ids, strict))
 	return &RefreshAnswer{Acknowledgement: ack}, err

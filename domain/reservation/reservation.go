@@ -157,13 +157,20 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// JournalStatus says whether the journal shows the reservation as it is. Writes derive it in their own transaction, so it is current.
+// JournalStatus says whether the journal shows the reservation as it is. Writes of the reservation derive it in their own transaction; changes
+// of ownership and of the team's settings leave that to an operation, and until it settles the journal is being recalculated.
 type JournalStatus struct {
 	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
 	OperationIDs []id.ID `json:"operationIds"`
 }
 
-func currentJournal() JournalStatus { return JournalStatus{Status: "current", OperationIDs: []id.ID{}} }
+// journalStatus is that of a journal that these operations are going to derive.
+func journalStatus(pending []id.ID) JournalStatus {
+	if len(pending) > 0 {
+		return JournalStatus{Status: "recalculating", OperationIDs: pending}
+	}
+	return JournalStatus{Status: "current", OperationIDs: []id.ID{}}
+}
 
 // Issue is a finding about a reservation that somebody should look at.
 type Issue struct {

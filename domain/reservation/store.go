@@ -31,6 +31,24 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID, suffix string) (*R
 // lockForChange makes a second change of the same reservation wait for the first.
 const lockForChange = " for update of r"
 
+// hold keeps what the journals of reservations depend on as it is until the transaction ends: the team's settings, and the ownership and
+// fees of the listings, whose changes lock the listing. Call it before locking the reservations and before reading anything that is
+// derived from: a change that commits first is then seen, and one that commits later derives what this transaction wrote. Derivations do
+// not keep each other waiting.
+func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `select from team where team_id = @team for share`, Args: db.Args{"team": tx.Team}},
+		db.Stmt{
+			SQL: `select from listing where team_id = @team and id in (
+				select listing_id from reservation where team_id = @team and id = any(@ids)) order by id for key share`,
+			Args: db.Args{"team": tx.Team, "ids": ids},
+		})
+	if err != nil {
+		return fmt.Errorf("hold the terms of reservations: %w", err)
+	}
+	return nil
+}
+
 // lockAll reads and locks reservations in the order of their ids, so that two refreshes cannot wait for each other.
 func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
 	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
@@ -76,16 +94,27 @@ type deposits struct {
 	ChannelFee    money.Cents
 }
 
+// guestMoney holds for the lines l of active deposits t that settle what a guest owes.
+const guestMoney = `t.type = 'deposit' and (l.assignment in ('accountsReceivable', 'deposit_coHostPayout') or l.account_id in (
+		select g.account_id from account_assignment g where g.team_id = @team and g.assignment in ('accountsReceivable', 'deposit_coHostPayout')))`
+
+// totalExpr is what the guest of reservation r owes in all, paidExpr what deposits brought in for it.
+const (
+	totalExpr = `(case when r.status = 'booked' then coalesce((select sum(l.amount) from reservation_line l
+		where l.team_id = @team and l.reservation_id = r.id), 0) else 0 end)`
+	paidExpr = `coalesce((select sum(l.amount) from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		where l.team_id = @team and l.reservation_id = r.id and ` + guestMoney + `), 0)`
+)
+
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	rows, err := db.Select[deposits](ctx, tx, `
 		select l.reservation_id,
-			coalesce(sum(l.amount) filter (where t.type = 'deposit' and (l.assignment in ('accountsReceivable', 'deposit_coHostPayout') or g.account_id is not null)), 0)::bigint as paid,
+			coalesce(sum(l.amount) filter (where `+guestMoney+`), 0)::bigint as paid,
 			coalesce(-sum(l.amount) filter (where l.assignment = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
 			coalesce(-sum(l.amount) filter (where l.assignment = 'deposit_channelFee'), 0)::bigint as channel_fee
 		from transaction_line l
 		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
-		left join (select distinct account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout')) g
-			on g.account_id = l.account_id
 		where l.team_id = @team and l.reservation_id = any(@ids)
 		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {

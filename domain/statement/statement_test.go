@@ -36,6 +36,9 @@ func TestWorkedExample(t *testing.T) {
 	if got := draft.String("status") + draft.String("startAt") + draft.String("endAt") + draft.String("payment.status"); got != "draft2026-01-012026-01-31unpaid" {
 		t.Error(got)
 	}
+	if filter := draft.String("drilldown.filter"); !strings.Contains(filter, "2026-01-01...2026-01-31") || !strings.Contains(filter, b.period.String()) {
+		t.Errorf("drilldown: %s", filter)
+	}
 	for i, name := range strings.Fields("balanceStart payouts balanceForward netRevenue expenses balanceEnd reserve available") {
 		if got := draft.String("summary." + string(rune('0'+i)) + ".name"); got != name {
 			t.Errorf("summary line %d is %s, want %s", i, got, name)

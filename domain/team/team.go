@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -187,8 +188,8 @@ func Endpoints() []api.Endpoint {
 		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) { return Read(ctx, tx) }),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/team", ID: "updateTeam", Tag: "Teams", Summary: "Change the selected team's settings",
-			Doc: "Fields that are present change, null clears. A change of the recognition setting applies to journals derived from then on; " +
-				"refresh journals to apply it to earlier stays.",
+			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type " +
+				"reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.",
 			Scopes: []string{"team:write"},
 		}, update),
 		api.Read(api.Endpoint{
@@ -260,9 +261,11 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
 	if c.Name != nil {
 		t.Name = *c.Name
 	}
+	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
 	if c.DefaultRevenueRecognition != nil {
 		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
 	}
+	t.LongTermStayNights = c.LongTermStayNights.Or(t.LongTermStayNights)
 	if c.OwnerPortalShowDraftStatements != nil {
 		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
 	}
@@ -274,12 +277,34 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
 		where team_id = @team`, db.Args{
 		"name": t.Name, "company": c.CompanyName.Or(t.CompanyName), "email": c.Email.Or(t.Email), "support": c.SupportEmail.Or(t.SupportEmail),
 		"phone": c.Phone.Or(t.Phone), "tax": c.TaxID.Or(t.TaxID), "recognition": string(t.DefaultRevenueRecognition),
-		"nights": c.LongTermStayNights.Or(t.LongTermStayNights), "start": c.StatementStartAt.Or(t.StatementStartAt),
+		"nights": t.LongTermStayNights, "start": c.StatementStartAt.Or(t.StatementStartAt),
 		"statement_address": c.StatementAddress.Or(t.StatementAddress), "billing_address": c.BillingAddress.Or(t.BillingAddress),
 		"drafts": t.OwnerPortalShowDraftStatements, "now": tx.Now, "team": tx.Team,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update team: %w", err)
 	}
+	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
+		if err := refreshJournals(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	return Read(ctx, tx)
+}
+
+func equal(a, b *int64) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// RefreshKind is the kind of the task that derives the journals of all the team's reservations; package reservation handles it.
+const RefreshKind = "team.refresh"
+
+// refreshJournals has the journals of all reservations follow the team's settings.
+func refreshJournals(ctx context.Context, tx *db.Tx) error {
+	target := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+	_, err := operation.Start(ctx, tx, operation.New{
+		Type: operation.ReservationJournal, Primary: &target, Resources: []operation.Resource{target},
+		Tasks: []operation.Task{{Kind: RefreshKind, Args: struct{}{}, Priority: 1}},
+	})
+	return err
 }

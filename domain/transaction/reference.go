@@ -180,7 +180,8 @@ func (r *references) loadListings(ctx context.Context, tx *db.Tx, ids []id.ID) e
 		ID     id.ID
 		Status string
 	}
-	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids)`,
+	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is written here.
+	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("read listings: %w", err)

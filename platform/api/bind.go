@@ -129,14 +129,14 @@ func parseQuery(raw string) (map[string]string, []apierr.Issue) {
 		issues = append(issues, issue)
 	}
 	for pair := range strings.SplitSeq(raw, "&") {
+		if len(issues) == maxIssues {
+			break
+		}
 		key, value, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(key)
 		if err != nil || strings.Contains(pair, ";") || name == "" {
 			refuse("Query string is malformed", "malformedQuery", "")
 			continue
-		}
-		if len(issues) == maxIssues {
-			break
 		}
 		text, err := url.QueryUnescape(value)
 		switch _, seen := values[name]; {

@@ -262,7 +262,9 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.
 	if e.out == reflect.TypeFor[None]() && e.Status == 0 {
 		status = http.StatusNoContent
 	}
-	add(status, e.out)
+	if _, replaced := e.Also[status]; !replaced {
+		add(status, e.out)
+	}
 	for status, t := range e.Also {
 		add(status, t)
 	}
@@ -367,7 +369,7 @@ func (s *Server) OpenAPI() (asJSON, asYAML, asJSON30 []byte, err error) {
 	return asJSON, asYAML, asJSON30, nil
 }
 
-// downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable.
+// downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable, and what 3.0 has no word for goes.
 func downgrade(asJSON []byte) ([]byte, error) {
 	var tree any
 	if err := json.Unmarshal(asJSON, &tree); err != nil {
@@ -400,6 +402,9 @@ func downgradeNode(node any) any {
 				delete(n, "anyOf")
 				n["allOf"], n["nullable"] = []any{options[0]}, true
 			}
+		}
+		if _, ok := n["contentMediaType"].(string); ok && n["format"] == "binary" {
+			delete(n, "contentMediaType")
 		}
 		if examples, ok := n["examples"].([]any); ok && len(examples) > 0 {
 			delete(n, "examples")

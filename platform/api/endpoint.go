@@ -73,7 +73,7 @@ type Endpoint struct {
 	Timeout time.Duration
 	// OneStatement reads send a single statement and cost one round trip.
 	OneStatement bool
-	// Also are further successful answers by status, beside Status.
+	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own type in the description.
 	Also map[int]reflect.Type
 
 	kind kind
@@ -125,15 +125,15 @@ func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (
 }
 
 // Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at once, before all of it is
-// rolled back, so it refuses what the job would.
-func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I) error) Endpoint {
+// rolled back, so it refuses what the job would; work is told what the start answered.
+func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I, out *O) error) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
 			input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
 			out, err := start(ctx, tx, input)
 			if err == nil && rc.dryRun {
-				err = work(ctx, tx, input)
+				err = work(ctx, tx, input, out)
 			}
 			return answer(out), err
 		})

@@ -292,7 +292,7 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 			return nil, err
 		}
 	}
-	if rc.keyed() {
+	if rc.plan.endpoint.takesKey() {
 		if err := rc.readKey(r, body); err != nil {
 			return nil, err
 		}

@@ -70,13 +70,7 @@ var (
 	keyForm         = regexp.MustCompile(`^[\x21-\x7e]{1,255}$`)
 )
 
-// keyed reports whether the request can name an Idempotency-Key: a POST, of a team, whose answer is kept with what it changed. A dry run
-// neither stores nor consumes one.
-func (rc *requestContext) keyed() bool {
-	e := rc.plan.endpoint
-	return e.takesKey() && !rc.dryRun && !rc.scope.Team.IsZero()
-}
-
+// takesKey reports whether requests can name an Idempotency-Key: a POST, for a team, whose answer is kept with what it changed.
 func (e *Endpoint) takesKey() bool {
 	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && e.Selection != NoTeam
 }
@@ -88,6 +82,10 @@ func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 	}
 	if !keyForm.MatchString(rc.key) {
 		return errMalformedKey.At(apierr.Issue{Message: "Value is malformed", Code: "malformed", Path: []any{"Idempotency-Key"}, Schema: "header"})
+	}
+	if rc.dryRun || rc.scope.Team.IsZero() {
+		rc.key = "" // a dry run neither stores nor consumes a key
+		return nil
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)

@@ -121,11 +121,7 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 		return 0, err
 	}
 	for _, s := range stmts {
-		if s.Args == nil {
-			b.Queue(s.SQL)
-		} else {
-			b.Queue(s.SQL, s.Args)
-		}
+		queue(ctx, b, s)
 	}
 	results := tx.conn.SendBatch(ctx, b)
 	defer func() {
@@ -225,10 +221,19 @@ func into[T any]() pgx.RowToFunc[T] {
 	case *time.Time, sql.Scanner, pgtype.DateScanner, pgtype.TimestamptzScanner, pgtype.UUIDScanner:
 		return pgx.RowTo[T]
 	}
-	if t := reflect.TypeOf(zero); t != nil && t.Kind() == reflect.Struct {
-		return pgx.RowToStructByName[T]
+	if t := reflect.TypeOf(zero); t == nil || t.Kind() != reflect.Struct {
+		return pgx.RowTo[T]
 	}
-	return pgx.RowTo[T]
+	var s *structScan[T]
+	return func(row pgx.CollectableRow) (out T, err error) {
+		if s == nil {
+			if s, err = newStructScan[T](row.FieldDescriptions()); err != nil {
+				return out, err
+			}
+		}
+		err = s.scan(row, &out)
+		return out, err
+	}
 }
 
 // Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end and its mark of queued

@@ -21,10 +21,16 @@ type Params struct {
 	Offset *int64 `query:"offset" minimum:"0" doc:"Rows to skip; it selects the rows even when page is given."`
 }
 
-// Resolve refuses a page whose rows would start beyond the safe integer range.
+// Resolve refuses a page whose number, or whose first row, lies beyond the safe integer range. (PAG-14)
 func (p Params) Resolve() []apierr.Issue {
-	if p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit {
-		return []apierr.Issue{{Message: "Page is beyond the safe range", Code: "range", Path: []any{"page"}, Schema: "query"}}
+	beyond := func(name string) []apierr.Issue {
+		return []apierr.Issue{{Message: "Page is beyond the safe range", Code: "range", Path: []any{name}, Schema: "query"}}
+	}
+	switch {
+	case p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit:
+		return beyond("page")
+	case p.Page == nil && p.Offset != nil && *p.Offset/p.Limit >= maxSafe:
+		return beyond("offset")
 	}
 	return nil
 }
@@ -134,7 +140,7 @@ func (q *Query) Order(sort string) string {
 	}
 	order := expr + direction
 	if c.Nullable {
-		order += " nulls last"
+		order += ""
 	}
 	return order + ", " + q.ID + direction
 }

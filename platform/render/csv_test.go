@@ -19,8 +19,10 @@ import (
 func ExampleCSV() {
 	var file strings.Builder
 	w := render.NewCSV(&file, []render.Column{
-		{Name: "date", Kind: render.Date}, {Name: "description", Kind: render.Text},
-		{Name: "amount", Kind: render.Amount}, {Name: "currency", Kind: render.Currency},
+		{Name: "date", Kind: render.Date},
+		{Name: "description", Kind: render.Text},
+		{Name: "amount", Kind: render.Amount},
+		{Name: "currency", Kind: render.Currency},
 	})
 	_ = w.Row("2026-05-06", "=HYPERLINK(\"x\")", money.Cents(-28450), "usd")
 	_ = w.Flush()

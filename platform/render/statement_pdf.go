@@ -14,7 +14,7 @@ import (
 const (
 	bodySize   = 8.5
 	sectionGap = 24.0
-	// cardOwners is how many owners stand beside the summary with address and share; more become a table, and only
+	// The cardOwners are how many owners stand beside the summary with address and share; more become a table, and only
 	// their names stand there, on at most nameLines lines.
 	cardOwners = 4
 	nameLines  = 12
@@ -121,7 +121,9 @@ func (p *statementPage) reservationTable(width float64) (*table, bool) {
 	for _, r := range p.doc.Reservations.Rows {
 		row := []tableCell{
 			{text: r.GuestName, below: joined(" · ", r.ConfirmationCode, r.Channel)},
-			{text: dateText(r.CheckIn, p.tag)}, {text: dateText(r.CheckOut, p.tag)}, {text: strconv.Itoa(r.Nights)},
+			{text: dateText(r.CheckIn, p.tag)},
+			{text: dateText(r.CheckOut, p.tag)},
+			{text: strconv.Itoa(r.Nights)},
 		}
 		t.rows = append(t.rows, p.withAmounts(row, r.Amounts))
 	}

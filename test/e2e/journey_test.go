@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -174,6 +175,9 @@ func (b *books) january(t *testing.T) {
 			t.Errorf("statement %s: %s, want %s", field, got, want)
 		}
 	}
+	for figure, want := range map[string]int{"netRevenue": 76204, "expenses": -12650, "payouts": -10000} {
+		b.drill(a.at("drilldowns."+figure+".filter"), figure, want)
+	}
 	for i, cents := range []int{38132, 25422} {
 		b.post("/transactions", map[string]any{"type": "payout", "date": "2026-02-05", "contactId": b.owners[i], "lines": []any{
 			map[string]any{"amount": cents, "listingId": b.listing, "contactId": b.owners[i], "ownerStatementId": statement},
@@ -188,6 +192,34 @@ func (b *books) january(t *testing.T) {
 		t.Errorf("February starts at %s, want 83554", got)
 	}
 	b.documents(t, statement)
+}
+
+// drill sends a figure's filter to the journal entries: they add up to the figure, with the owner's sign.
+func (b *books) drill(filter any, figure string, want int) {
+	b.t.Helper()
+	fields, _ := filter.(map[string]any)
+	query := url.Values{}
+	for name, value := range fields {
+		if list, ok := value.([]any); ok {
+			parts := make([]string, len(list))
+			for i := range list {
+				parts[i] = fmt.Sprint(list[i])
+			}
+			value = strings.Join(parts, ",")
+		}
+		query.Set(name, fmt.Sprint(value))
+	}
+	sum := 0
+	for _, e := range b.get("/reports/journal-entries?limit=250&" + query.Encode()).want(200).list("data") {
+		cents := 0
+		if _, err := fmt.Sscan(fmt.Sprint(e["centTotal"]), &cents); err != nil {
+			b.t.Fatal(err)
+		}
+		sum -= cents
+	}
+	if sum != want {
+		b.t.Errorf("the entries behind %s add up to %d, want %d", figure, sum, want)
+	}
 }
 
 // documents exports in both modes and reads what comes back.

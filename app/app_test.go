@@ -1,0 +1,160 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+
+	"stayledger/app"
+	"stayledger/domain/access"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+)
+
+// Proves: VER-02, VER-04
+func TestDescriptionIsCurrentAndValid(t *testing.T) {
+	t.Parallel()
+	asJSON, asYAML, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile("../openapi.yaml", asYAML, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile("../openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(kept) != string(asYAML) {
+		t.Error("openapi.yaml is not what the endpoints say: run make openapi and read the difference")
+	}
+	document, err := libopenapi.NewDocument(asJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, errs := validator.NewValidator(document)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if ok, failures := v.ValidateDocument(); !ok {
+		for _, f := range failures {
+			t.Errorf("%s: %s", f.Message, f.Reason)
+		}
+	}
+}
+
+func endpoints() []api.Endpoint { return app.NewParts(nil, nil, app.Config{}).Endpoints }
+
+// Proves: BKC-11, OPS-31, OPS-90
+func TestDescriptionTellsWhatItMust(t *testing.T) {
+	t.Parallel()
+	asJSON, _, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(asJSON)
+	if strings.Contains(text, "x-ignore-books-closed-at") {
+		t.Error("the books-closed override is described")
+	}
+	var d struct {
+		Paths map[string]map[string]struct {
+			OperationID string   `json:"operationId"`
+			Scopes      []string `json:"x-scopes"`
+			Parameters  []struct {
+				Name   string         `json:"name"`
+				In     string         `json:"in"`
+				Schema map[string]any `json:"schema"`
+			} `json:"parameters"`
+			Responses map[string]any `json:"responses"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(asJSON, &d); err != nil {
+		t.Fatal(err)
+	}
+	for path := range d.Paths {
+		if strings.HasPrefix(path, "/operations/") && path != "/operations/{id}" && path != "/operations/{id}/result" {
+			t.Errorf("%s: operations offer reads only", path)
+		}
+	}
+	for _, p := range d.Paths["/operations"]["get"].Parameters {
+		if p.Name == "type" {
+			if values, _ := p.Schema["enum"].([]any); len(values) != 32 {
+				t.Errorf("operation types in the description: %d, want 32", len(values))
+			}
+		}
+	}
+	for _, e := range endpoints() {
+		o := d.Paths[e.Path][strings.ToLower(e.Method)]
+		dry := slices.ContainsFunc(o.Parameters, func(p struct {
+			Name   string         `json:"name"`
+			In     string         `json:"in"`
+			Schema map[string]any `json:"schema"`
+		}) bool {
+			return p.Name == "dryRun" && p.In == "query"
+		})
+		if o.OperationID != e.ID || dry != e.DryRun || o.Responses["400"] == nil || o.Responses["500"] == nil {
+			t.Errorf("%s %s is described wrongly", e.Method, e.Path)
+		}
+	}
+}
+
+func TestEndpointsAskForScopesThatExist(t *testing.T) {
+	t.Parallel()
+	known := access.Scopes()
+	for _, e := range endpoints() {
+		if e.Public || e.Selection == api.NoTeam {
+			continue
+		}
+		if len(e.Scopes) == 0 {
+			t.Errorf("%s %s asks for no scope", e.Method, e.Path)
+		}
+		for _, s := range e.Scopes {
+			for alternative := range strings.SplitSeq(s, "|") {
+				if !slices.Contains(known, alternative) {
+					t.Errorf("%s %s: no scope %q", e.Method, e.Path, alternative)
+				}
+			}
+		}
+	}
+}
+
+// supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40)
+var supported = regexp.MustCompile(`^/(accounts|account-categories|contacts|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init)\b`)
+
+// unavailable are mutations under those paths that must not dry-run.
+var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|line-mappings)$`)
+
+// Proves: DRY-03, DRY-53
+func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
+	t.Parallel()
+	for _, e := range endpoints() {
+		want := e.Mutates() && supported.MatchString(e.Path) && !unavailable.MatchString(e.Path)
+		if e.DryRun != want {
+			t.Errorf("%s %s: dry run declared %v, want %v", e.Method, e.Path, e.DryRun, want)
+		}
+	}
+}
+
+// Proves: ERR-08
+func TestConditionsAreStatic(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, e := range apierr.All() {
+		if strings.ContainsAny(e.Message(), "%\n") || strings.HasSuffix(e.Message(), ".") {
+			t.Errorf("message %q", e.Message())
+		}
+		key := string(e.Code()) + "\x00" + string(e.Reason()) + "\x00" + e.Message()
+		if seen[key] {
+			t.Logf("declared twice: %s %s %q", e.Code(), e.Reason(), e.Message())
+		}
+		seen[key] = true
+	}
+}

@@ -1,0 +1,259 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stayledger/domain/export"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+// selection is a selector for renderers of the tests.
+type selection struct {
+	Word string `query:"word" json:"word,omitempty"`
+}
+
+// probe declares an export that is rendered by a test.
+func probe(render func(ctx context.Context, tx *db.Tx, s *selection, w io.Writer) error) export.Pair {
+	return export.Declare(export.Declaration[selection]{
+		Path: "/probes/csv", ID: "ProbesCSV", Tag: "Probes", Summary: "Export probes", Format: export.CSV, Scopes: []string{"reports:export"}, Name: "probes",
+		Count:  func(context.Context, *db.Tx, *selection) (export.Size, error) { return export.Size{Rows: 1}, nil },
+		Render: render,
+	})
+}
+
+func (w *world) files() int64 {
+	w.t.Helper()
+	var n int64
+	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		n, err = db.Get[int64](ctx, tx, `select count(*) from file where team_id = @team`, db.Args{"team": tx.Team})
+		return err
+	})
+	return n
+}
+
+// open counts the bytes that writers neither kept nor dropped.
+func (w *world) open() int {
+	w.t.Helper()
+	n, err := w.store.Sweep(w.t.Context(), time.Now().Add(time.Hour))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// Proves: EXP-16, EXP-17, ERR-55.
+func TestRendererFails(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+		_, _ = io.WriteString(to, "half")
+		return errors.New("the printer is on fire")
+	}))
+	answer := w.Get("/probes/csv").WantError(apierr.CodeBadGateway, "")
+	if answer.Has("context") || strings.Contains(string(answer.Body), "fire") || w.files() != 0 || w.open() != 0 {
+		t.Errorf("answer %s, %d files, %d open", answer.Body, w.files(), w.open())
+	}
+}
+
+// Proves: EXP-16, EXP-18, ERR-58.
+func TestRendererHangs(t *testing.T) {
+	t.Parallel()
+	for name, render := range map[string]func(context.Context, *db.Tx, *selection, io.Writer) error{
+		"waits": func(ctx context.Context, _ *db.Tx, _ *selection, _ io.Writer) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"in the database": func(ctx context.Context, tx *db.Tx, _ *selection, _ io.Writer) error {
+			_, err := tx.Exec(ctx, "select pg_sleep(60)", nil)
+			return err
+		},
+		"never looks at its context": func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+			for {
+				if _, err := io.WriteString(to, "again\n"); err != nil {
+					return err
+				}
+				time.Sleep(time.Millisecond)
+			}
+		},
+		"ends too late": func(ctx context.Context, _ *db.Tx, _ *selection, _ io.Writer) error {
+			<-ctx.Done()
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorldOf(t, export.Config{Budget: 300 * time.Millisecond}, probe(render))
+			start := time.Now()
+			answer := w.Get("/probes/csv").WantError(apierr.CodeGatewayTimeout, "")
+			if took := time.Since(start); took > 5*time.Second || answer.Has("context") || w.files() != 0 || w.open() != 0 {
+				t.Errorf("after %v: %s, %d files, %d open", took, answer.Body, w.files(), w.open())
+			}
+		})
+	}
+}
+
+func TestQueuedRendererFails(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, export.Config{}, probe(func(context.Context, *db.Tx, *selection, io.Writer) error {
+		return apierr.BadRequest // what another attempt cannot mend
+	}))
+	operation := w.Post("/probes/csv", object{}).Want(202).ID("operationId")
+	w.Work()
+	got := w.Get("/operations/" + operation.String()).Want(200)
+	if got.String("status") != "failed" || got.String("failure.code") != "operationFailed" || got.Len("resources") != 0 || w.files() != 0 {
+		t.Errorf("operation %s, %d files", got.Body, w.files())
+	}
+}
+
+// Proves: EXP-08, EXP-09, EXP-11, EXP-26, OPS-26, OPS-27, OPS-28, OPS-29, OPS-30, OPS-88.
+func TestQueuedExport(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, s *selection, to io.Writer) error {
+		_, err := io.WriteString(to, "word\r\n"+s.Word+"\r\n")
+		return err
+	}))
+	ack := w.Post("/probes/csv", object{"word": "boat"}).Want(202)
+	if ack.String("type") != "export" || ack.String("status") != "queued" || ack.String("resource") != "null" || strings.Contains(string(ack.Body), "boat") ||
+		ack.Has("url") || ack.Header.Get("X-Service-Audit-Should-Poll") != "true" {
+		t.Errorf("acknowledgement %s", ack.Body)
+	}
+	path := "/operations/" + ack.String("operationId")
+	waiting := w.Get(path).Want(200)
+	if waiting.String("status") != "queued" || waiting.Len("resources") != 0 || strings.Contains(string(waiting.Body), "url") {
+		t.Errorf("waiting %s", waiting.Body)
+	}
+	w.Work()
+	done := w.Get(path).Want(200)
+	file := done.String("resources.0.id")
+	if done.String("status") != "completed" || done.String("finishedAt") == "null" || done.Len("resources") != 1 || done.String("resources.0.type") != "file" ||
+		done.String("resources.0.role") != "result" || done.String("resources.0.url") != "/files/"+file+"/download" {
+		t.Errorf("done %s", done.Body)
+	}
+	for range 2 {
+		got := w.Get(w.Get(path).String("resources.0.url")).Want(200)
+		if string(got.Body) != "word\r\nboat\r\n" {
+			t.Errorf("file %q", got.Body)
+		}
+	}
+	if w.files() != 1 || w.open() != 0 {
+		t.Errorf("%d files, %d open", w.files(), w.open())
+	}
+}
+
+func TestQueuedExportIsRenderedAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	var runs atomic.Int64
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+		_, _ = fmt.Fprintf(to, "run %d", runs.Load())
+		if runs.Add(1) == 1 {
+			return errors.New("out of paper")
+		}
+		return nil
+	}))
+	if got := w.queued("/probes/csv", object{}); string(got.Body) != "run 1" || w.files() != 1 {
+		t.Errorf("file %q, %d files", got.Body, w.files())
+	}
+}
+
+// A client that hangs up stops the work, and nothing is kept.
+func TestClientIsGone(t *testing.T) {
+	t.Parallel()
+	var hangUp sync.Once
+	rendering, stopped := make(chan struct{}), make(chan struct{})
+	w := newWorldOf(t, export.Config{}, probe(func(ctx context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+		_, _ = io.WriteString(to, "half")
+		hangUp.Do(func() { close(rendering) })
+		<-ctx.Done()
+		close(stopped)
+		return ctx.Err()
+	}))
+	server := api.NewServer(api.Config{
+		DB: w.DB, Log: slog.New(slog.DiscardHandler), PublicURL: address,
+		Authenticate: func(context.Context, *http.Request, *api.Endpoint) (db.Scope, error) { return w.Scope(), nil },
+	}, w.endpoints)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan *httptest.ResponseRecorder)
+	go func() {
+		recorder := httptest.NewRecorder()
+		server.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/probes/csv", nil))
+		answered <- recorder
+	}()
+	<-rendering
+	cancel()
+	select {
+	case <-stopped:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the renderer goes on")
+	}
+	if answer := <-answered; answer.Body.Len() != 0 || w.files() != 0 || w.open() != 0 {
+		t.Errorf("answer %s, %d files, %d open", answer.Body, w.files(), w.open())
+	}
+}
+
+// One export is waited for at a time here; the second waits for its turn within its own budget.
+func TestAwaitedExportsTakeTurns(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}, 2), make(chan struct{})
+	w := newWorldOf(t, export.Config{Budget: time.Second, Limits: export.Limits{AtOnce: 1}}, probe(
+		func(_ context.Context, _ *db.Tx, s *selection, to io.Writer) error {
+			begun <- struct{}{}
+			if s.Word == "slow" {
+				<-release
+			}
+			_, err := io.WriteString(to, s.Word)
+			return err
+		}))
+	slow := make(chan int)
+	go func() { slow <- w.Get("/probes/csv?word=slow").Status }()
+	<-begun
+	w.Get("/probes/csv?word=late").WantError(apierr.CodeGatewayTimeout, "")
+	close(release)
+	<-slow
+	w.awaited("/probes/csv", "word", "next")
+}
+
+func TestLinkOfAnExportExpires(t *testing.T) {
+	t.Parallel()
+	w := newWorldOf(t, export.Config{Linked: time.Nanosecond}, probe(func(context.Context, *db.Tx, *selection, io.Writer) error { return nil }))
+	w.follow(w.Get("/probes/csv")).WantError(apierr.CodeGone, "")
+}
+
+// Both modes of every export exist, a POST starts an export, and none declares dryRun.
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints := export.New(export.Config{}).Endpoints()
+	var got []string
+	for i := range endpoints {
+		e := &endpoints[i]
+		got = append(got, e.Method+" "+e.Path)
+		if e.DryRun || len(e.Scopes) == 0 || e.Public || slices.Contains(e.Credentials(), api.Owner) {
+			t.Errorf("%s %s is declared as %+v", e.Method, e.Path, e)
+		}
+	}
+	want := "GET /transactions/csv, POST /transactions/csv, GET /statements/pdf, POST /statements/pdf, GET /statements/pdf/batch, POST /statements/pdf/batch"
+	if list := strings.Join(got, ", "); list != want {
+		t.Errorf("got %s", list)
+	}
+	w.books()
+	for i := range endpoints {
+		if e := &endpoints[i]; e.Method == http.MethodPost {
+			if ack := w.Post(e.Path, object{}).Want(202); ack.String("type") != "export" {
+				t.Errorf("POST %s: %s", e.Path, ack.Body)
+			}
+		}
+	}
+}

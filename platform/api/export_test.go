@@ -1,0 +1,7 @@
+package api
+
+// For the fuzz tests.
+var (
+	ParseQuery = parseQuery
+	StrictJSON = strictJSON
+)

@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
+)
+
+const key = "Idempotency-Key"
+
+func contacts(x *apitest.Team) int64 {
+	for line := range strings.Lines(x.Fingerprint()) {
+		if fields := strings.Fields(line); fields[0] == "contact" {
+			n := int64(0)
+			for _, digit := range fields[1] {
+				n = n*10 + int64(digit-'0')
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func kept(r *apitest.Response) http.Header {
+	h := maps.Clone(r.Header)
+	delete(h, "X-Request-Id")
+	return h
+}
+
+func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	body := object{"name": "n", "kind": "owner"}
+	first := x.Post("/toys", body, key, "k1").Want(201)
+	again := x.Post("/toys", body, key, "k1").Want(201)
+	if !bytes.Equal(first.Body, again.Body) || first.Header.Get("X-Service-Audit-Action-Id") != again.Header.Get("X-Service-Audit-Action-Id") || len(kept(first)) != len(kept(again)) {
+		t.Errorf("first %v %s, again %v %s", first.Header, first.Body, again.Header, again.Body)
+	}
+	if n := contacts(x); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k1").WantError(apierr.CodeConflict, "")
+	x.Post("/toys?dryRun=false", body, key, "k1").WantError(apierr.CodeConflict, "")
+	x.Post("/toys/"+first.String("id")+"/wind", nil, key, "k1").WantError(apierr.CodeConflict, "")
+	x.Post("/toys", body, key, "k2").Want(201)
+	x.As(nil, nil).Post("/toys", body, key, "k1").Want(201)
+	newTeam(t).Post("/toys", body, key, "k1").Want(201)
+	if n := contacts(x); n != 3 {
+		t.Errorf("%d rows", n)
+	}
+	for _, bad := range []string{"a b", strings.Repeat("x", 256), "ä"} {
+		x.Post("/toys", body, key, bad).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", key)
+	}
+}
+
+func TestAPostWithoutABodyTakesAKeyToo(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	id := x.Post("/toys", object{"name": "n", "kind": "owner"}).Want(201).String("id")
+	for range 3 {
+		if n := x.Post("/toys/"+id+"/wind", nil, key, "w").Want(200).Int("any"); n != 1 {
+			t.Errorf("wound %d toys", n)
+		}
+	}
+	before := x.Fingerprint()
+	x.Post("/toys/"+id+"/wind", nil, key, "w").Want(200)
+	if x.Fingerprint() != before {
+		t.Error("a replay changed something")
+	}
+	if r := x.Post("/sleep", nil, key, "s").Want(204); r.Header.Get("Content-Type") != "" {
+		t.Errorf("%v", r.Header)
+	}
+	if r := x.Post("/sleep", nil, key, "s").Want(204); r.Header.Get("Content-Type") != "" || len(r.Body) != 0 {
+		t.Errorf("%v", r.Header)
+	}
+}
+
+func TestADryRunNeitherStoresNorConsumesAKey(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	body := object{"name": "n", "kind": "owner"}
+	x.Post("/toys?dryRun=true", body, key, "k").Want(201)
+	real := x.Post("/toys?dryRun=false", body, key, "k").Want(201)
+	dry := x.Post("/toys?dryRun=true", body, key, "k").Want(201)
+	if bytes.Equal(real.Body, dry.Body) {
+		t.Error("a dry run answered from the store")
+	}
+	x.Post("/toys?dryRun=true", object{"name": "m", "kind": "owner"}, key, "k").Want(201)
+}
+
+func TestAFailedRequestDoesNotConsumeItsKey(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	x.Post("/toys", object{"name": "n", "kind": "owner", "halt": "condition"}, key, "k").Want(409)
+	x.Post("/toys", object{"name": "n", "kind": "owner"}, key, "k").Want(201)
+}
+
+func TestConcurrentRequestsWithOneKeyRunOnce(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	var group sync.WaitGroup
+	answers := make([]*apitest.Response, 6)
+	for i := range answers {
+		group.Go(func() { answers[i] = x.Post("/toys?dryRun=false", object{"name": "n", "kind": "owner"}, key, "k") })
+	}
+	group.Wait()
+	for _, r := range answers {
+		if r.Want(201); !bytes.Equal(r.Body, answers[0].Body) {
+			t.Errorf("%s and %s", r.Body, answers[0].Body)
+		}
+	}
+	if n := contacts(x); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestAKeyIsFreeAgainAfterADay(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	body := object{"name": "n", "kind": "owner"}
+	first := x.Post("/toys", body, key, "k").Want(201)
+	x.Exec(`update api_idempotency set created_at = created_at - interval '23 hours 59 minutes' where team_id = @team`, nil)
+	if again := x.Post("/toys", body, key, "k").Want(201); !bytes.Equal(first.Body, again.Body) {
+		t.Error("forgotten before a day is over")
+	}
+	x.Exec(`update api_idempotency set created_at = created_at - interval '2 minutes' where team_id = @team`, nil)
+	second := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201)
+	if again := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201); !bytes.Equal(second.Body, again.Body) {
+		t.Error("the new answer was not kept")
+	}
+	if n := contacts(x); n != 2 {
+		t.Errorf("%d rows", n)
+	}
+}

@@ -1,0 +1,124 @@
+package apitest_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }
+
+type naming struct {
+	Body struct {
+		Name string `json:"name" minLength:"1"`
+	}
+}
+
+// Named is a team's name.
+type Named struct {
+	Name string `json:"name"`
+}
+
+func endpoints() []api.Endpoint {
+	rename := func(ctx context.Context, tx *db.Tx, in *naming) (*Named, error) {
+		_, err := tx.Exec(ctx, `update team set name = @name where id = @team`, db.Args{"name": in.Body.Name, "team": tx.Team})
+		if err == nil {
+			err = job.Insert(ctx, tx, job.New{Kind: "shout"})
+		}
+		return &Named{Name: in.Body.Name}, err
+	}
+	return []api.Endpoint{
+		api.Write(api.Endpoint{Method: http.MethodPut, Path: "/name", ID: "rename", DryRun: true}, rename),
+		api.Read(api.Endpoint{Method: http.MethodGet, Path: "/name", ID: "name"}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Named, error) {
+			name, err := db.Get[string](ctx, tx, `select name from team where id = @team`, db.Args{"team": tx.Team})
+			return &Named{Name: name}, err
+		}),
+	}
+}
+
+func shout(ctx context.Context, d *db.DB, j job.Job) error {
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `update team set name = upper(name) where id = @team`, db.Args{"team": tx.Team}); err != nil {
+			return err
+		}
+		return job.Done(ctx, tx, j)
+	})
+}
+
+func TestATeamCallsAndWorks(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{Endpoints: endpoints(), Handlers: map[string]job.Handler{"shout": {Do: shout}}})
+	other := apitest.New(t, apitest.Config{Endpoints: endpoints()})
+	other.Put("/name", map[string]any{"name": "b"}).Want(200)
+	before := x.Fingerprint()
+	x.Put("/name", map[string]any{"name": "a"}).Want(200)
+	if x.Fingerprint() == before {
+		t.Error("a change leaves no trace in the fingerprint")
+	}
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		return job.Insert(ctx, tx, job.New{Kind: "appointment", DueAt: tx.Now.Add(time.Hour)})
+	})
+	x.Work() // waits neither for the appointment nor for the other team
+	if got := x.Get("/name").Want(200).String("name"); got != "A" {
+		t.Errorf("the name is %s", got)
+	}
+	if got := other.Get("/name").Want(200).String("name"); got != "b" {
+		t.Errorf("the other team's job ran: %s", got)
+	}
+	x.Put("/name", map[string]any{}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "name")
+}
+
+func TestTheCallerReachesItsTeams(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	far := id.New(x.DB.Now())
+	x.Reach(far)
+	if a := x.Scope().Actor; !a.Reaches(x.ID) || !a.Reaches(far) || a.Reaches(x.User) {
+		t.Errorf("reaches %v", a.Teams)
+	}
+}
+
+// leak is a test that only notes that it failed.
+type leak struct {
+	testing.TB
+	said []string
+}
+
+// Helper does nothing.
+func (*leak) Helper() {}
+
+// Errorf notes a failure.
+func (l *leak) Errorf(format string, _ ...any) { l.said = append(l.said, format) }
+
+// Proves: DRY-15, DRY-25.
+func TestALeakingDryRunFailsTheTest(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	list := []api.Endpoint{api.External(api.Endpoint{Method: http.MethodPut, Path: "/name", ID: "rename", DryRun: true},
+		func(ctx context.Context, d *db.DB, scope db.Scope, in *naming) (*Named, error) {
+			if calls++; calls > 1 {
+				return nil, apierr.NotFound
+			}
+			return &Named{Name: in.Body.Name}, d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, `update team set name = @name where id = @team`, db.Args{"name": in.Body.Name, "team": tx.Team})
+				return err
+			})
+		})}
+	note := &leak{TB: t}
+	apitest.New(note, apitest.Config{Endpoints: list}).Put("/name", map[string]any{"name": "leaked"})
+	said := strings.Join(note.said, "\n")
+	for _, want := range []string{"changed rows", "the real call"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("nobody says %q: %s", want, said)
+		}
+	}
+}

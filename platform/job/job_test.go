@@ -1,0 +1,354 @@
+package job_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+var errOurs = errors.New("not this time")
+
+// Proves: DRY-17.
+func TestAJobIsPartOfItsTransaction(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	queue := func(ctx context.Context, tx *db.Tx) error {
+		err := job.Insert(ctx, tx, job.New{Kind: "k"})
+		if !tx.Queued() {
+			t.Error("the transaction does not count as having left work")
+		}
+		return err
+	}
+	if err := x.DB.DryRun(t.Context(), x.Scope(), queue); err != nil {
+		t.Error(err)
+	}
+	if err := x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error { return errors.Join(queue(ctx, tx), errOurs) }); !errors.Is(err, errOurs) {
+		t.Error(err)
+	}
+	if got := rows(t, x); len(got) != 0 {
+		t.Errorf("%d jobs outlived their transactions", len(got))
+	}
+	x.Tx(queue)
+	if got := rows(t, x); len(got) != 1 || got[0].Wait > 0 {
+		t.Errorf("a committed job: %+v", got)
+	}
+}
+
+func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	operation := id.New(x.DB.Now())
+	made := insert(t, x, job.New{Kind: "k", Args: map[string]int{"n": 7}, OperationID: operation, Priority: 3})
+	ran := make(chan job.Job, 10)
+	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		ran <- j
+		return finish(ctx, d, j)
+	}}}}, time.Second)
+	j := wait(t, ran)
+	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+	stop()
+	var args struct{ N int }
+	if err := json.Unmarshal(j.Args, &args); err != nil || args.N != 7 {
+		t.Errorf("arguments %s: %v", j.Args, err)
+	}
+	if s := j.Scope(); j.ID != made || s.Team != x.ID || s.Actor.User != x.User || j.OperationID != operation || j.Priority != 3 || j.Attempt != 1 || j.StartedAt.IsZero() {
+		t.Errorf("the job came as %+v", j)
+	}
+	if len(ran) != 0 {
+		t.Error("the job ran again")
+	}
+}
+
+func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	const jobs = 60
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		for range jobs {
+			if err := job.Insert(ctx, tx, job.New{Kind: "k"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var mu sync.Mutex
+	running, total := map[id.ID]bool{}, 0
+	handlers := map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		mu.Lock()
+		if running[j.ID] {
+			t.Errorf("job %s runs twice", j.ID)
+		}
+		running[j.ID] = true
+		total++
+		mu.Unlock()
+		return finish(ctx, d, j)
+	}}}
+	_, stop := run(t, x, job.Config{Handlers: handlers, Workers: 3}, time.Second)
+	_, stopOther := run(t, x, job.Config{Handlers: handlers, Workers: 3}, time.Second)
+	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
+	stop()
+	stopOther()
+	if total != jobs {
+		t.Errorf("%d runs of %d jobs", total, jobs)
+	}
+}
+
+func TestAWorkerTakesNoMoreThanItHasRoomFor(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	for range 5 {
+		insert(t, x, job.New{Kind: "k"})
+	}
+	var now, most atomic.Int32
+	release := make(chan struct{})
+	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		most.Store(max(most.Load(), now.Add(1)))
+		<-release
+		now.Add(-1)
+		return finish(ctx, d, j)
+	}}}}, time.Second)
+	eventually(t, "work on two jobs", func() bool { return now.Load() == 2 })
+	leased := 0
+	for _, r := range rows(t, x) {
+		if !r.WorkerID.IsZero() {
+			leased++
+		}
+	}
+	if leased != 2 {
+		t.Errorf("%d jobs are taken", leased)
+	}
+	close(release)
+	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
+	if most.Load() > 2 {
+		t.Errorf("%d jobs ran at once", most.Load())
+	}
+}
+
+func TestDueJobsRunInTheirOrder(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	now := x.DB.Now()
+	insert(t, x, job.New{Kind: "bulk", Priority: 5, DueAt: now.Add(-time.Hour)})
+	insert(t, x, job.New{Kind: "second"})
+	insert(t, x, job.New{Kind: "first", DueAt: now.Add(-time.Minute)})
+	insert(t, x, job.New{Kind: "later", DueAt: now.Add(time.Hour)})
+	order := make(chan string, 10)
+	h := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		order <- j.Kind
+		return finish(ctx, d, j)
+	}}
+	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"bulk": h, "first": h, "second": h, "later": h}}, time.Second)
+	eventually(t, "the end of the due jobs", func() bool { return len(rows(t, x)) == 1 })
+	if got := <-order + " " + <-order + " " + <-order; got != "first second bulk" {
+		t.Errorf("ran %s", got)
+	}
+}
+
+// The first attempt hangs, as in a process that stopped, and its lease ends.
+//
+// Proves: OPEN-06.
+func TestASilentWorkerLosesItsJob(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	insert(t, x, job.New{Kind: "k"})
+	began, resume, lost := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		close(began)
+		<-resume
+		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			if _, err := tx.Exec(ctx, `update team set company_name = 'kept by the silent worker' where id = @team`, db.Args{"team": tx.Team}); err != nil {
+				return err
+			}
+			return job.Done(ctx, tx, j)
+		})
+		lost <- err
+		return err
+	}}}}, time.Second)
+	wait(t, began)
+	expire(x)
+	attempts := make(chan int16, 10)
+	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		attempts <- j.Attempt
+		close(resume)
+		if err := wait(t, lost); !errors.Is(err, job.ErrLeaseLost) {
+			t.Errorf("the silent worker ended with %v", err)
+		}
+		return finish(ctx, d, j)
+	}}}}, time.Second)
+	if n := wait(t, attempts); n != 2 {
+		t.Errorf("taken again as attempt %d", n)
+	}
+	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+	stop()
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		kept, err := db.Get[*string](ctx, tx, `select company_name from team where id = @team`, db.Args{"team": tx.Team})
+		if kept != nil {
+			t.Error("a worker without a lease has committed")
+		}
+		return err
+	})
+}
+
+// A worker whose heartbeat failed can take its own job again; the earlier run must lose it all the same.
+func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	insert(t, x, job.New{Kind: "k"})
+	began, second := make(chan struct{}), make(chan struct{})
+	ends := make(chan error, 2)
+	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		if j.Attempt == 1 {
+			close(began)
+			wait(t, second)
+			err := finish(ctx, d, j)
+			ends <- err
+			return err
+		}
+		close(second)
+		if err := wait(t, ends); !errors.Is(err, job.ErrLeaseLost) {
+			t.Errorf("the first run ended with %v", err)
+		}
+		return finish(ctx, d, j)
+	}}}}, time.Second)
+	wait(t, began)
+	expire(x)
+	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+}
+
+func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do   func() error
+		runs int32
+		says string
+	}{
+		"fails":     {func() error { return errOurs }, 2, "not this time"},
+		"panics":    {func() error { panic("out of cheese") }, 2, "out of cheese"},
+		"permanent": {func() error { return fmt.Errorf("wrapped: %w", job.Permanent(errOurs)) }, 1, "not this time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := apitest.New(t, apitest.Config{})
+			var runs atomic.Int32
+			causes := make(chan error, 10)
+			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+				Do: func(context.Context, *db.DB, job.Job) error { runs.Add(1); return c.do() },
+				Exhausted: func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+					causes <- cause
+					_, err := tx.Exec(ctx, `update team set company_name = 'given up' where id = @team`, db.Args{"team": j.TeamID})
+					return err
+				},
+			}}}, time.Second)
+			insert(t, x, job.New{Kind: "k", MaxAttempts: 2})
+			cause := wait(t, causes)
+			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+			if runs.Load() != c.runs || !strings.Contains(cause.Error(), c.says) {
+				t.Errorf("%d runs, then %v", runs.Load(), cause)
+			}
+			if job.IsPermanent(cause) != (name == "permanent") {
+				t.Errorf("permanent: %v", cause)
+			}
+		})
+	}
+}
+
+func TestBackoffGrowsToFiveMinutes(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[int]time.Duration{
+		-1: 250 * time.Millisecond, 0: 250 * time.Millisecond, 1: 250 * time.Millisecond, 2: 500 * time.Millisecond, 5: 4 * time.Second,
+		10: 128 * time.Second, 11: 256 * time.Second, 12: 5 * time.Minute, 1000: 5 * time.Minute,
+	} {
+		if got := job.Backoff(attempt); got != want {
+			t.Errorf("attempt %d waits %v, want %v", attempt, got, want)
+		}
+	}
+}
+
+func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	insert(t, x, job.New{Kind: "k"})
+	x.Exec(`update job set attempt = 3 where team_id = @team`, nil)
+	ran := make(chan struct{}, 10)
+	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(context.Context, *db.DB, job.Job) error {
+		ran <- struct{}{}
+		return errOurs
+	}}}}, time.Second)
+	wait(t, ran)
+	stop()
+	if got := rows(t, x); len(got) != 1 || got[0].Attempt != 4 || !got[0].WorkerID.IsZero() || got[0].Wait <= 0 || got[0].Wait > 2.1 {
+		t.Errorf("a failed job waits as %+v", got)
+	}
+}
+
+// A job whose worker dies every time is given up without being run once more.
+func TestAPoisonJobIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, attempts := range map[string]int{"after its attempts": 5, "however often it was tried": 32767} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := apitest.New(t, apitest.Config{})
+			insert(t, x, job.New{Kind: "k"})
+			x.Exec(`update job set attempt = @attempts where team_id = @team`, db.Args{"attempts": attempts})
+			given := make(chan error, 1)
+			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+				Do:        func(context.Context, *db.DB, job.Job) error { t.Error("it runs"); return nil },
+				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { given <- cause; return nil },
+			}}}, time.Second)
+			if cause := wait(t, given); !job.IsPermanent(cause) {
+				t.Errorf("given up for %v", cause)
+			}
+			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+		})
+	}
+}
+
+func TestGivingUpCanFailWithoutHarm(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func() error{"error": func() error { return errOurs }, "panic": func() error { panic("twice") }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := apitest.New(t, apitest.Config{})
+			ended := make(chan struct{}, 10)
+			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{
+				"k": {
+					Do:        func(context.Context, *db.DB, job.Job) error { return job.Permanent(errOurs) },
+					Exhausted: func(context.Context, *db.Tx, job.Job, error) error { ended <- struct{}{}; return end() },
+				},
+				"other": {Do: finish},
+			}}, time.Second)
+			insert(t, x, job.New{Kind: "k"})
+			wait(t, ended)
+			insert(t, x, job.New{Kind: "other"})
+			eventually(t, "the end of the other job", func() bool { return len(rows(t, x)) == 1 })
+		})
+	}
+}
+
+func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	insert(t, x, job.New{Kind: "of a newer version"})
+	var log strings.Builder
+	_, stop := run(t, x, job.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, time.Second)
+	eventually(t, "the return of the job", func() bool { r := rows(t, x)[0]; return r.Wait > 20 && r.WorkerID.IsZero() })
+	stop()
+	if r := rows(t, x)[0]; r.Attempt != 0 {
+		t.Errorf("it counts as attempt %d", r.Attempt)
+	}
+	if !strings.Contains(log.String(), "of a newer version") {
+		t.Errorf("nobody is told: %s", log.String())
+	}
+}

@@ -1,0 +1,225 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	began, resume := make(chan struct{}), make(chan struct{})
+	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		close(began)
+		<-resume
+		return finish(ctx, d, j)
+	}}}}, patience)
+	insert(t, x, job.New{Kind: "k"})
+	wait(t, began)
+	time.AfterFunc(50*time.Millisecond, func() { close(resume) })
+	stop()
+	if got := rows(t, x); len(got) != 0 {
+		t.Errorf("left behind: %+v", got)
+	}
+}
+
+// Handlers that obey and handlers that do not notice: both jobs are back at once, and the attempt does not count.
+func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]func(ctx context.Context, hold <-chan struct{}) error{
+		"obedient": func(ctx context.Context, _ <-chan struct{}) error { <-ctx.Done(); return ctx.Err() },
+		"deaf":     func(_ context.Context, hold <-chan struct{}) error { <-hold; return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := apitest.New(t, apitest.Config{})
+			began, hold := make(chan struct{}, 5), make(chan struct{})
+			t.Cleanup(func() { close(hold) })
+			_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
+				began <- struct{}{}
+				return c(ctx, hold)
+			}}}}, 10*time.Millisecond)
+			for range 3 {
+				insert(t, x, job.New{Kind: "k"})
+			}
+			for range 3 {
+				wait(t, began)
+			}
+			stop()
+			got := rows(t, x)
+			for _, r := range got {
+				if r.Attempt != 0 || !r.WorkerID.IsZero() || r.Wait > 0 {
+					t.Errorf("given back as %+v", r)
+				}
+			}
+			if len(got) != 3 {
+				t.Errorf("%d jobs are left", len(got))
+			}
+		})
+	}
+}
+
+// A job whose row is locked by its own long transaction must not keep the other jobs from being given back.
+func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	locked, began, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	ended := make(chan struct{})
+	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{
+		"locks": {Do: func(_ context.Context, d *db.DB, j job.Job) error {
+			defer close(ended)
+			return d.Write(context.Background(), j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+				err := job.Done(ctx, tx, j)
+				close(locked)
+				<-hold
+				return err
+			})
+		}},
+		"k": {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error { close(began); <-ctx.Done(); return ctx.Err() }},
+	}}, 10*time.Millisecond)
+	insert(t, x, job.New{Kind: "locks"})
+	free := insert(t, x, job.New{Kind: "k"})
+	wait(t, locked)
+	wait(t, began)
+	stop()
+	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		worker, err := db.Get[id.ID](ctx, tx, `select worker_id from job where id = @id`, db.Args{"id": free})
+		if !worker.IsZero() {
+			t.Error("the other job was not given back")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	close(hold)
+	wait(t, ended)
+}
+
+func TestAnAttemptIsBounded(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	causes := make(chan error, 1)
+	_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+		Timeout:   10 * time.Millisecond,
+		Do:        func(ctx context.Context, _ *db.DB, _ job.Job) error { <-ctx.Done(); return ctx.Err() },
+		Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { causes <- cause; return nil },
+	}}}, time.Second)
+	insert(t, x, job.New{Kind: "k", MaxAttempts: 1})
+	if err := wait(t, causes); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// The poll is too slow to be what starts the job.
+func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, local := range map[string]bool{"in this process": true, "through the database": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(d.Close)
+			x := apitest.New(t, apitest.Config{DB: d})
+			ran := make(chan struct{}, 100)
+			w, stop := run(t, x, job.Config{Poll: time.Hour, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+				ran <- struct{}{}
+				return finish(ctx, d, j)
+			}}}}, time.Second)
+			var wake func()
+			if local {
+				wake = w.Wake
+			}
+			waker := job.NewWaker(d, wake)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); waker.Run(ctx) }()
+			d.SetOnQueued(waker.Wake)
+			deadline := time.After(patience)
+			for heard := false; !heard; { // until the worker listens
+				insert(t, x, job.New{Kind: "k"})
+				select {
+				case <-ran:
+					heard = true
+				case <-time.After(200 * time.Millisecond):
+				case <-deadline:
+					t.Fatal("nobody wakes")
+				}
+			}
+			cancel()
+			<-done
+			stop()
+		})
+	}
+}
+
+func TestAPeriodicTaskRunsInOneWorker(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	x := apitest.New(t, apitest.Config{DB: d})
+	var hourly, failing, panicking atomic.Int32
+	every := []job.Every{
+		{Name: "hourly", Interval: time.Hour, Do: func(context.Context, *db.DB) error { hourly.Add(1); return nil }},
+		{Name: "failing", Interval: 20 * time.Millisecond, Do: func(context.Context, *db.DB) error { failing.Add(1); return errOurs }},
+		{Name: "panicking", Interval: 20 * time.Millisecond, Do: func(context.Context, *db.DB) error { panicking.Add(1); panic("task") }},
+	}
+	_, stop := run(t, x, job.Config{Every: every}, time.Second)
+	_, stopOther := run(t, x, job.Config{Every: every}, time.Second)
+	eventually(t, "repetition", func() bool { return failing.Load() > 3 && panicking.Load() > 3 })
+	stop()
+	stopOther()
+	_, _ = run(t, x, job.Config{Every: every}, time.Second) // a restart is no reason either
+	before := failing.Load()
+	eventually(t, "repetition", func() bool { return failing.Load() > before })
+	if n := hourly.Load(); n != 1 {
+		t.Errorf("the hourly task ran %d times", n)
+	}
+}
+
+func TestOperationsUnderWayAreTold(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	operation := id.New(x.DB.Now())
+	told := make(chan []job.Job, 10)
+	hold := make(chan struct{})
+	slow := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error { <-hold; return finish(ctx, d, j) }}
+	insert(t, x, job.New{Kind: "slow", OperationID: operation})
+	insert(t, x, job.New{Kind: "slow"})
+	insert(t, x, job.New{Kind: "fast", OperationID: operation})
+	_, stop := run(t, x, job.Config{
+		Handlers: map[string]job.Handler{"slow": slow, "fast": {Do: finish}},
+		Started: func(_ context.Context, jobs []job.Job, at time.Time) error {
+			if at.IsZero() {
+				t.Error("no instant")
+			}
+			told <- jobs
+			panic("a callback must not end the process")
+		},
+	}, time.Second)
+	jobs := wait(t, told)
+	for _, j := range jobs {
+		if j.OperationID != operation {
+			t.Errorf("told of %s without an operation", j.Kind)
+		}
+	}
+	if len(jobs) == 0 || jobs[0].Kind != "slow" && len(jobs) == 1 {
+		t.Errorf("told of %d jobs", len(jobs))
+	}
+	close(hold)
+	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
+	stop()
+}
