@@ -86,7 +86,7 @@ func run(ctx context.Context, o options) (err error) {
 			if m.OK {
 				verdict = "ok"
 			}
-			fmt.Fprintf(os.Stdout, "%s\t%.3g\t%s\t%s\n", m.Name, m.Value, m.Goal, verdict)
+			_, _ = fmt.Fprintf(os.Stdout, "%s\t%.3g\t%s\t%s\n", m.Name, m.Value, m.Goal, verdict)
 		}
 		all = append(all, metrics...)
 	}

@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// Record is the statement that keeps the action of a write. It travels with the commit. (AUD-11)
+// Record is the statement that keeps the action of a write. It travels with the commit (AUD-11).
 func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{
 		SQL: `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at)

@@ -26,7 +26,7 @@ type row struct {
 
 var errBroken = errors.New("broken")
 
-// Proves: AUD-10, AUD-11
+// Proves: AUD-10, AUD-11.
 func TestAWriteRecordsOneActionAndNothingElseDoes(t *testing.T) {
 	t.Parallel()
 	d := apitest.DB(t)

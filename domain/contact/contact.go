@@ -7,6 +7,7 @@ package contact
 import (
 	"strings"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -92,6 +93,8 @@ type Contact struct {
 	PayoutAccountID *id.ID       `json:"payoutAccountId" doc:"Bank account that pays this contact instead of the team's."`
 	CreatedAt       day.Instant  `json:"createdAt"`
 	UpdatedAt       day.Instant  `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
 // Ownership is a listing that a contact owns today.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -65,6 +66,7 @@ type listInput struct {
 	Status     Status   `query:"status"`
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name, first name or e-mail address."`
 	UniqueRefs []string `query:"uniqueRefs"`
+	operation.Include
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], error) {
@@ -82,7 +84,11 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], e
 	if in.UniqueRefs != nil {
 		q.And("c.unique_ref = any(@refs)", db.Args{"refs": in.UniqueRefs})
 	}
-	return page.List[Contact](ctx, tx, q, in.Params, in.Sort)
+	found, err := page.List[Contact](ctx, tx, q, in.Params, in.Sort)
+	if err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Contact, found.Data, func(c *Contact) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
 }
 
 type getInput struct {

@@ -185,7 +185,7 @@ type attempt[S any] struct {
 	selector S
 }
 
-// work renders for an operation; the file appears with the operation's completion. (EXP-26, OPS-88)
+// work renders for an operation; the file appears with the operation's completion (EXP-26, OPS-88).
 func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, t attempt[S]) (db.Work, error) {
 	scope.Timeout = taskTime
 	kept, err := p.keep(ctx, e, d, scope, &t.selector)

@@ -56,7 +56,7 @@ type withoutOwners struct {
 	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
 }
 
-// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it. (EXP-21 … EXP-25)
+// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it, for EXP-21 to EXP-25.
 func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
 	named := append(append([]id.ID{}, f.PeriodIDs...), f.OwnershipPeriodIDs...)
 	if len(named) == 0 {

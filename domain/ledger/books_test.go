@@ -18,9 +18,9 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 // books is a team with accounts, a listing and an ownership period to post to.
 type books struct {
 	*apitest.Team
-	t                      testing.TB
-	accounts               []id.ID
-	listing, period, owner id.ID
+	t               testing.TB
+	accounts        []id.ID
+	listing, period id.ID
 }
 
 func newBooks(t testing.TB) *books {
@@ -28,21 +28,29 @@ func newBooks(t testing.TB) *books {
 	b := &books{Team: apitest.New(t, apitest.Config{}), t: t}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		category := tx.NewID()
-		stmts := []db.Stmt{{SQL: `insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, 'All', 'revenue', 1, @now)`,
-			Args: db.Args{"team": tx.Team, "id": category, "now": tx.Now}}}
+		stmts := []db.Stmt{{
+			SQL:  `insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, 'All', 'revenue', 1, @now)`,
+			Args: db.Args{"team": tx.Team, "id": category, "now": tx.Now},
+		}}
 		for _, name := range []string{"One", "Two", "Three", "Four"} {
 			account := tx.NewID()
 			b.accounts = append(b.accounts, account)
-			stmts = append(stmts, db.Stmt{SQL: `insert into account (team_id, id, name, type, category_id, created_at, updated_at)
+			stmts = append(stmts, db.Stmt{
+				SQL: `insert into account (team_id, id, name, type, category_id, created_at, updated_at)
 				values (@team, @id, @name, 'ledger', @category, @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": account, "name": name, "category": category, "now": tx.Now}})
+				Args: db.Args{"team": tx.Team, "id": account, "name": name, "category": category, "now": tx.Now},
+			})
 		}
 		b.listing, b.period = tx.NewID(), tx.NewID()
 		stmts = append(stmts,
-			db.Stmt{SQL: `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now}},
-			db.Stmt{SQL: `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now}})
+			db.Stmt{
+				SQL:  `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
+				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now},
+			},
+			db.Stmt{
+				SQL:  `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
+				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now},
+			})
 		return tx.Pipeline(ctx, stmts...)
 	})
 	return b

@@ -46,8 +46,8 @@ type LockContext struct {
 	StatementIDs  []id.ID  `json:"statementIds,omitempty"`
 }
 
-// Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. booksClosedAt is the first
-// open day, nil while the books were never closed. The answer is nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod
+// Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. The first open day is
+// booksClosedAt, nil while the books were never closed. The answer is nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod
 // and ErrStatementInReview with a LockContext.
 //
 // Closed books and statements show active entries of the trust and operating ledgers, so others are free unless a statement holds them.

@@ -25,7 +25,7 @@ func contextOf(t *testing.T, err error) ledger.LockContext {
 	return c
 }
 
-// Proves: ERR-69, ERR-70, RSN-16, RSN-63
+// Proves: ERR-69, ERR-70, RSN-16, RSN-63.
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	closed, before := date(t, "2026-02-01"), date(t, "2026-01-31")

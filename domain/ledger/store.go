@@ -69,12 +69,14 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 func shareLocks(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting) error {
 	return tx.Pipeline(ctx,
 		db.Stmt{SQL: `select 1 from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
-		db.Stmt{SQL: `
+		db.Stmt{
+			SQL: `
 			select 1 from listing_ownership_period
 			where team_id = @team and (id = any(@periods::uuid[]) or id in (
 				select ownership_period_id from ledger_entry where team_id = @team and source_id = any(@sources) and party = 'owners'))
 			order by id for share`,
-			Args: db.Args{"team": tx.Team, "sources": sources, "periods": ownerPeriods(wanted)}})
+			Args: db.Args{"team": tx.Team, "sources": sources, "periods": ownerPeriods(wanted)},
+		})
 }
 
 func ownerPeriods(postings []Posting) []id.ID {

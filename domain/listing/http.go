@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stayledger/domain/contact"
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -57,6 +58,7 @@ type listInput struct {
 	ContactID       *id.ID   `query:"contactId" doc:"Listings that the contact owns, owned or is going to own."`
 	ActiveOwnership *bool    `query:"activeOwnership" doc:"Whether an ownership period covers today."`
 	Parent          string   `query:"parent" pattern:"^(null|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"Listings of a group; null for those in none."`
+	operation.Include
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
@@ -88,7 +90,10 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], e
 	if err != nil {
 		return nil, err
 	}
-	return found, complete(ctx, tx, found.Data)
+	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Listing, found.Data, func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations })
 }
 
 type getInput struct {

@@ -6,6 +6,7 @@ package listing
 
 import (
 	"stayledger/domain/contact"
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -62,6 +63,8 @@ type Listing struct {
 	ActiveRecurringFeePeriods []FeePeriod      `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
 	CreatedAt                 day.Instant      `json:"createdAt"`
 	UpdatedAt                 day.Instant      `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
 // What can be wrong with a change to a listing.

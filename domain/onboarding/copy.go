@@ -89,8 +89,12 @@ func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Part) er
 		rows   []map[string]any
 		stamps bool
 	}{
-		{Accounts, copyCategories, s.Categories, true}, {Accounts, copyAccounts, s.Accounts, true}, {Accounts, copyAssignments, s.Assignments, false},
-		{LineMappings, copyMappings, s.Mappings, false}, {TaxRates, copyTaxRates, s.TaxRates, true}, {RecurringFees, copyFees, s.Fees, true},
+		{Accounts, copyCategories, s.Categories, true},
+		{Accounts, copyAccounts, s.Accounts, true},
+		{Accounts, copyAssignments, s.Assignments, false},
+		{LineMappings, copyMappings, s.Mappings, false},
+		{TaxRates, copyTaxRates, s.TaxRates, true},
+		{RecurringFees, copyFees, s.Fees, true},
 	}
 	var writes []db.Stmt
 	for _, step := range steps {

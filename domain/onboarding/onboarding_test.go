@@ -30,7 +30,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	})
 }
 
-// Proves: INIT-03, DRY-47, OPS-05, OPS-09, OPS-12
+// Proves: INIT-03, DRY-47, OPS-05, OPS-09, OPS-12.
 func TestInitializationIsQueuedAndAddsNothingTwice(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
@@ -77,7 +77,7 @@ func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 	}
 }
 
-// Proves: INIT-04
+// Proves: INIT-04.
 func TestDemoDataBalancesAndRepeats(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

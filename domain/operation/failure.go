@@ -1,6 +1,6 @@
 package operation
 
-// Failure says why an operation failed, in a fixed text of its code. It never carries a cause. (OPS-34 … OPS-41)
+// Failure says why an operation failed, in a fixed text of its code. It never carries a cause (OPS-34 … OPS-41).
 type Failure struct {
 	Code    FailureCode `json:"code"`
 	Message string      `json:"message"`
@@ -26,7 +26,7 @@ const (
 	CSVTooManyColumns     FailureCode = "csvTooManyColumns"
 )
 
-// Message is the fixed text of the code. A CSV source code without a text of its own says that the preview failed. (OPEN-02, OPEN-32)
+// Message is the fixed text of the code. A CSV source code without a text of its own says that the preview failed (OPEN-02, OPEN-32).
 func (c FailureCode) Message() string {
 	switch c {
 	case OperationFailed:

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled. (OPS-90)
+// Endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled (OPS-90).
 func Endpoints() []api.Endpoint {
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
 	return []api.Endpoint{
@@ -37,7 +37,7 @@ type listInput struct {
 	Limit  int64      `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-// Resolve checks what belongs together. (OPEN-33)
+// Resolve checks what belongs together (OPEN-33).
 func (in *listInput) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 	if in.ResourceID != nil && in.ResourceType == "" {
@@ -74,7 +74,7 @@ type getInput struct {
 	action      id.ID
 }
 
-// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed. (AUTH-45)
+// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed (AUTH-45).
 func (in *getInput) Resolve() []apierr.Issue {
 	var err error
 	if in.operation, err = id.Parse(in.ID); err == nil {

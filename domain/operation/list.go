@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Filter selects operations. (OPS-52 … OPS-58)
+// Filter selects operations (OPS-52 … OPS-58).
 type Filter struct {
 	ResourceType  ResourceType `query:"resourceType" doc:"Only operations that touch a resource of this type."`
 	ResourceID    *id.ID       `query:"resourceId" doc:"Only operations that touch this resource; needs resourceType."`

@@ -230,7 +230,7 @@ func combinations(r *rand.Rand, first time.Time, users []id.ID, resources []reso
 func TestListAgreesWithTheOracle(t *testing.T) {
 	t.Parallel()
 	x, stranger := newToy(t), newToy(t)
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	r := rand.New(rand.NewPCG(1, 2))
 	first := x.DB.Now().AddDate(0, 0, -20).Truncate(24 * time.Hour)
 	users := []id.ID{x.User, id.New(x.DB.Now()), id.New(x.DB.Now())}
 	resources := make([]resource, 6)
@@ -269,7 +269,7 @@ func TestListAgreesWithTheOracle(t *testing.T) {
 func TestPurgeForgetsWhatIsTooOldAndKeepsTheCountsRight(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
-	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // repeatable
+	r := rand.New(rand.NewPCG(3, 4))
 	users, resources := []id.ID{x.User, id.New(x.DB.Now())}, make([]resource, 4)
 	for i := range resources {
 		resources[i] = resource{[]string{"listing", "contact"}[i%2], id.New(x.DB.Now())}
@@ -308,7 +308,7 @@ func TestPurgeForgetsWhatIsTooOldAndKeepsTheCountsRight(t *testing.T) {
 func TestCountsHoldWhileFoldsRun(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
-	r := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // repeatable
+	r := rand.New(rand.NewPCG(5, 6))
 	all := history(r, 1500, x.DB.Now().AddDate(0, 0, -50).Truncate(24*time.Hour), []id.ID{x.User}, []resource{{"listing", id.New(x.DB.Now())}})
 	x.insert(all)
 	var folds sync.WaitGroup
@@ -338,7 +338,7 @@ func TestCountsHoldWhileFoldsRun(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
-	x.insert(history(rand.New(rand.NewPCG(7, 8)), 160, x.DB.Now().AddDate(0, 0, -10), []id.ID{x.User}, []resource{{"listing", id.New(x.DB.Now())}})) //nolint:gosec // repeatable
+	x.insert(history(rand.New(rand.NewPCG(7, 8)), 160, x.DB.Now().AddDate(0, 0, -10), []id.ID{x.User}, []resource{{"listing", id.New(x.DB.Now())}}))
 	for query, n := range map[string]int{"": 50, "?limit=1": 1, "?limit=100": 100} {
 		r := x.Get("/operations" + query).Want(200)
 		if r.Len("items") != n || r.Int("total") <= 100 || r.Value("nextCursor") == nil {

@@ -13,7 +13,7 @@ import (
 // batch bounds what one statement of the maintenance touches.
 const batch = 5000
 
-// Every lists the periodic tasks of the package. keep is how long settled operations stay readable. (OPEN-31)
+// Every lists the periodic tasks of the package. Settled operations stay readable for as long as keep says (OPEN-31).
 func Every(keep time.Duration) []job.Every {
 	return []job.Every{
 		{Name: "operation-fold", Interval: 2 * time.Second, Do: Fold},

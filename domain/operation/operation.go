@@ -13,7 +13,7 @@ import (
 // Type is the stable public category of an operation. Internal work has none and cannot be read.
 type Type string
 
-// The operation types of the contract, in its order. (OPS-31)
+// The operation types of the contract, in its order (OPS-31).
 const (
 	ACHVerification         Type = "ach-verification"
 	BankRuleRun             Type = "bank-rule-run"
@@ -61,7 +61,7 @@ func (Type) Enum() []string {
 	}
 }
 
-// Status says how far an operation is. Queued and running can each go to completed or failed, which are final. (OPS-82 … OPS-87)
+// Status says how far an operation is. Queued and running can each go to completed or failed, which are final (OPS-82 … OPS-87).
 type Status string
 
 // The operation states.
@@ -116,7 +116,7 @@ const (
 // Enum lists the roles.
 func (Role) Enum() []string { return []string{"source", "target", "result"} }
 
-// Resource refers to something that an operation reads, changes or makes. (OPS-23 … OPS-30)
+// Resource refers to something that an operation reads, changes or makes (OPS-23 … OPS-30).
 type Resource struct {
 	Type ResourceType `json:"type"`
 	ID   id.ID        `json:"id"`
@@ -149,7 +149,7 @@ type Detail struct {
 	Resources []Resource `json:"resources"`
 }
 
-// Acknowledgement is the answer of an initiating endpoint. (OPS-01 … OPS-05)
+// Acknowledgement is the answer of an initiating endpoint (OPS-01 … OPS-05).
 type Acknowledgement struct {
 	OperationID id.ID     `json:"operationId"`
 	Type        Type      `json:"type"`
@@ -166,7 +166,7 @@ type Counts struct {
 	Failed    int64 `json:"failed"`
 }
 
-// List is a page of operations. total applies every filter.
+// List is a page of operations; its total applies every filter.
 type List struct {
 	Items      []Operation `json:"items"`
 	Counts     Counts      `json:"counts"`

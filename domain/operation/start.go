@@ -50,7 +50,7 @@ type Task struct {
 	Priority int16
 }
 
-// Start records an operation and its jobs in the transaction of the request, in one round trip. (OPS-01 … OPS-05, OPS-82)
+// Start records an operation and its jobs in the transaction of the request, in one round trip (OPS-01 … OPS-05, OPS-82).
 func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("start operation: %w", err)
@@ -104,7 +104,7 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 }
 
 // Outside makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
-// must be written when the task settles. do runs at least once.
+// must be written when the task settles. It runs at least once.
 func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: giveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
@@ -129,28 +129,27 @@ func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB
 // final marks refusals as not worth another attempt.
 func final(err error) error {
 	var refusal *apierr.Error
-	var failed *failedAs
+	var failed *failureError
 	if errors.As(err, &refusal) && refusal.Code().Status() < http.StatusInternalServerError || errors.As(err, &failed) {
 		return job.Permanent(err)
 	}
 	return err
 }
 
-type failedAs struct {
+type failureError struct {
 	code FailureCode
 	error
 }
 
-func (f *failedAs) Unwrap() error { return f.error }
+func (f *failureError) Unwrap() error { return f.error }
 
 // FailAs ends a task for good with a public failure code; the cause goes to the log only.
-func FailAs(code FailureCode, cause error) error { return &failedAs{code, cause} }
+func FailAs(code FailureCode, cause error) error { return &failureError{code, cause} }
 
 // giveUp settles a task as failed after its last attempt.
 func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	code := OperationFailed
-	var failed *failedAs
-	if errors.As(cause, &failed) {
+	if failed, ok := errors.AsType[*failureError](cause); ok {
 		code = failed.code
 	}
 	return fail(ctx, tx, j, code)
@@ -161,11 +160,13 @@ func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) erro
 	// The operation is locked in a statement of its own, so that the next one sees what another task, until then, has added.
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `select from operation where team_id = @team and id = @operation for update`, Args: db.Args{"team": tx.Team, "operation": operation}},
-		db.Stmt{SQL: `
+		db.Stmt{
+			SQL: `
 			insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
 			select @team, @operation, coalesce(max(position) + 1, 0), @type, @id, @role
 			from operation_resource where team_id = @team and operation_id = @operation`,
-			Args: db.Args{"team": tx.Team, "operation": operation, "type": string(r.Type), "id": r.ID, "role": string(r.Role)}})
+			Args: db.Args{"team": tx.Team, "operation": operation, "type": string(r.Type), "id": r.ID, "role": string(r.Role)},
+		})
 	if err != nil {
 		return fmt.Errorf("add result: %w", err)
 	}

@@ -21,11 +21,13 @@ func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
 	for i, r := range resources {
 		types[i], ids[i], roles[i] = string(r.Type), r.ID, string(r.Role)
 	}
-	return db.Stmt{SQL: `
+	return db.Stmt{
+		SQL: `
 		insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
 		select @team, @operation, n - 1, t, i, r
 		from unnest(@types::text[], @ids::uuid[], @roles::text[]) with ordinality as x (t, i, r, n)`,
-		Args: db.Args{"team": tx.Team, "operation": operation, "types": types, "ids": ids, "roles": roles}}
+		Args: db.Args{"team": tx.Team, "operation": operation, "types": types, "ids": ids, "roles": roles},
+	}
 }
 
 const settleTask = `
@@ -138,7 +140,7 @@ func (r *Resource) link(s Status) {
 	}
 }
 
-// ownerMay restricts o to what an owner may read. (OPS-68, OPS-69)
+// ownerMay restricts o to what an owner may read (OPS-68, OPS-69).
 func ownerMay() string {
 	return ` and exists (
 		select from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Include is the query parameter with which a resource list embeds what belongs to its rows. Embed it in the input. (OPS-81, OPEN-05)
+// Include is the query parameter with which a resource list embeds what belongs to its rows. Embed it in the input (OPS-81, OPEN-05).
 type Include struct {
 	Include []string `query:"include" enum:"operations" doc:"operations adds to each row its operations: counts and the latest. Needs operations:read."`
 }
@@ -65,6 +65,23 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 		s.Counts = countsOf(r.Counts)
 	}
 	return out, nil
+}
+
+// Embed puts the operations of each row of a page in the place that at gives beside the row's id. It fails as Summaries does.
+func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at func(*T) (id.ID, **Summary)) error {
+	ids := make([]id.ID, len(rows))
+	for i := range rows {
+		ids[i], _ = at(&rows[i])
+	}
+	found, err := Summaries(ctx, tx, of, ids)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		resource, place := at(&rows[i])
+		*place = found[resource]
+	}
+	return nil
 }
 
 func countsOf(c map[Status]int64) Counts {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -27,6 +28,7 @@ type listInput struct {
 	PaidStatus              string   `query:"paidStatus" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
 	Amount                  string   `query:"amount" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Financial total in cents, or 100...200 with both ends."`
 	IncludeLines            bool     `query:"includeLines" default:"false"`
+	operation.Include
 
 	dates     day.Range
 	low, high int64
@@ -130,5 +132,9 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 	if err != nil {
 		return nil, err
 	}
-	return found, complete(ctx, tx, found.Data, in.IncludeLines)
+	if err := complete(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Reservation, found.Data,
+		func(r *Reservation) (id.ID, **operation.Summary) { return r.ID, &r.Operations })
 }

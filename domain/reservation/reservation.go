@@ -7,6 +7,7 @@ package reservation
 import (
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -80,6 +81,8 @@ type Reservation struct {
 	Issues                 []Issue        `json:"issues" db:"-"`
 	CreatedAt              day.Instant    `json:"createdAt"`
 	UpdatedAt              day.Instant    `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
 // Nights is the length of the stay.

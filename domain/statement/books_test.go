@@ -2,10 +2,15 @@ package statement_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
+	"stayledger/domain/reservation"
 	"stayledger/domain/statement"
+	"stayledger/domain/transaction"
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -15,7 +20,9 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-var allScopes = []string{"statements:read", "statements:write", "statements:delete", "statements:publish"}
+var allScopes = []string{
+	"statements:read", "statements:write", "statements:delete", "statements:publish", "operations:read", "journals:post",
+}
 
 // books is a team with a chart of accounts and what its journals are derived from.
 type books struct {
@@ -28,7 +35,11 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	b := &books{Team: apitest.New(t, apitest.Config{Endpoints: statement.Endpoints(), Scopes: allScopes}), t: t, accounts: map[string]id.ID{}}
+	handlers := transaction.Handlers()
+	maps.Copy(handlers, reservation.Handlers())
+	b := &books{t: t, accounts: map[string]id.ID{}, Team: apitest.New(t, apitest.Config{
+		Endpoints: slices.Concat(statement.Endpoints(), operation.Endpoints(), reservation.Endpoints()), Scopes: allScopes, Handlers: handlers,
+	})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var stmts []db.Stmt
 		categories := map[string]id.ID{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -33,7 +34,8 @@ func Endpoints() []api.Endpoint {
 				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
 				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; with 409 statementExists when a " +
 				"selected statement is saved already (without a selection: when all are); with 409 statementFutureExists while a later statement of " +
-				"an ownership period is saved; when publishing, with 409 previousStatementsOpen while an earlier month is not published. " +
+				"an ownership period is saved; with 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated " +
+				"(context.operationIds: wait for them, then read the statements again); when publishing, with 409 previousStatementsOpen while an earlier month is not published. " +
 				"Nothing is saved when it fails.",
 			Scopes: []string{"statements:write"}, DryRun: true, Status: 201,
 		}, createStatements),
@@ -41,7 +43,8 @@ func Endpoints() []api.Endpoint {
 			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. " +
 				"Status published needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership " +
-				"period is saved, previousStatementsOpen when an earlier month is not published, statementHasPayouts when a statement with linked " +
+				"period is saved, JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being " +
+				"recalculated (context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not published, statementHasPayouts when a statement with linked " +
 				"payouts would be reopened. The status that it has already changes nothing.",
 			Scopes: []string{"statements:write"}, DryRun: true,
 		}, updateStatement),
@@ -57,10 +60,15 @@ func Endpoints() []api.Endpoint {
 type listInput struct {
 	Filter
 	page.Params
+	operation.Include
 }
 
 func listStatements(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Statement], error) {
-	return list(ctx, tx, &in.Filter, in.Params)
+	found, err := list(ctx, tx, &in.Filter, in.Params)
+	if err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Statement, found.Data, func(s *Statement) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
 }
 
 type getInput struct {
@@ -123,6 +131,9 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 		at[i] = drafts[i].key()
 	}
 	if err := mayChange(ctx, tx, at); err != nil {
+		return nil, err
+	}
+	if err := mayFinalize(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
 	if c.status() == Published {

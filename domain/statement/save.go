@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -235,6 +236,27 @@ func mark(ctx context.Context, tx *db.Tx, statement id.ID, status Status) error 
 	return nil
 }
 
+// mayFinalize refuses to save or publish statements while an operation is going to derive journals under them. Repeating the request as it
+// is does not help before the operations have settled, so it does not invite to. Rules ERR-59 and ERR-63 to ERR-66.
+func mayFinalize(ctx context.Context, tx *db.Tx, drafts []row) error {
+	listings := listingsOf(drafts)
+	pending, err := operation.PendingOnListings(ctx, tx, listings)
+	if err != nil {
+		return err
+	}
+	open := pending.Of(listings...)
+	if len(open) == 0 {
+		return nil
+	}
+	reason := "reservationChanged"
+	if pending.Type(open[0]) == operation.ListingJournalRefresh {
+		reason = "ownershipChanged"
+	}
+	return errRecalculating.With(map[string]any{
+		"journalStatus": recalculating, "journalReason": reason, "journalAction": "wait", "operationIds": open,
+	})
+}
+
 // change moves one statement to a status. The caller holds its ownership period.
 func change(ctx context.Context, tx *db.Tx, r *row, to Status) error {
 	m := moveTo(r.Status, to)
@@ -244,6 +266,11 @@ func change(ctx context.Context, tx *db.Tx, r *row, to Status) error {
 	at := []key{r.key()}
 	if err := mayChange(ctx, tx, at); err != nil {
 		return err
+	}
+	if m == create || m == publish {
+		if err := mayFinalize(ctx, tx, []row{*r}); err != nil {
+			return err
+		}
 	}
 	switch m {
 	case stay:

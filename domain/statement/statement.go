@@ -11,6 +11,7 @@ package statement
 import (
 	"time"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -53,6 +54,8 @@ type Statement struct {
 	Issues        []Issue       `json:"issues"`
 	Drilldown     *Drilldown    `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
 	Drilldowns    *Drilldowns   `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
+
+	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 }
 
 // Listing is the property of a statement.
@@ -125,11 +128,18 @@ type Payout struct {
 	TotalFormatted string      `json:"totalFormatted"`
 }
 
-// JournalStatus tells whether the journal behind the statement is up to date.
+// JournalStatus tells whether the journal behind the statement is up to date, or which operations are going to derive journals of its
+// listing. Owners are not told the operations, which are the manager's.
 type JournalStatus struct {
 	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
 	OperationIDs []id.ID `json:"operationIds"`
 }
+
+// The states of a journal that occur: every write derives its journal at once, or leaves that to an operation that can be waited for.
+const (
+	current       = "current"
+	recalculating = "recalculating"
+)
 
 // Issue is a finding about the statement.
 type Issue struct {
@@ -187,10 +197,11 @@ func monthOf(statement id.ID) day.Day {
 }
 
 var (
-	errExists = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
-	errFuture = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
-	errOpen   = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
-	errPaid   = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
-	errLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
-	errBefore = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
+	errExists        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
+	errFuture        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
+	errOpen          = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
+	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
+	errLocked        = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
+	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
+	errBefore        = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
 )

@@ -282,6 +282,16 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 	return &rows[0], nil
 }
 
+// listingsOf are the listings of rows, each once.
+func listingsOf(rows []row) []id.ID {
+	out := make([]id.ID, 0, len(rows))
+	for i := range rows {
+		out = append(out, rows[i].ListingID)
+	}
+	slices.SortFunc(out, id.ID.Compare)
+	return slices.Compact(out)
+}
+
 // periodsOf are the ownership periods of rows, each once.
 func periodsOf(rows []row) []id.ID {
 	out := make([]id.ID, 0, len(rows))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -16,6 +17,7 @@ type told struct {
 	owners  map[id.ID][]owner
 	payouts map[id.ID][]linkedPayout
 	special special
+	pending *operation.Pending
 	// asOwner leaves out what leads into the manager's books.
 	asOwner bool
 }
@@ -44,6 +46,9 @@ func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement
 		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
 			return nil, err
 		}
+	}
+	if t.pending, err = operation.PendingOnListings(ctx, tx, listingsOf(rows)); err != nil {
+		return nil, err
 	}
 	if !asOwner {
 		if t.special, err = specialOf(ctx, tx); err != nil {
@@ -104,7 +109,7 @@ func (t *told) statement(r *row) Statement {
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
 		Total:     f.NetIncome, Financials: f, Shares: share(f.Available, owners), Summary: f.summary(),
 		Payment: paymentOf(f.Available, received), Payouts: payouts,
-		JournalStatus: JournalStatus{Status: "current", OperationIDs: []id.ID{}}, Issues: []Issue{},
+		JournalStatus: t.journalStatus(r), Issues: []Issue{},
 	}
 	if r.ShortRef != nil {
 		s.ShortRef = *r.ShortRef
@@ -113,6 +118,17 @@ func (t *told) statement(r *row) Statement {
 		s.Drilldown, s.Drilldowns = t.drilldowns(r)
 	}
 	return s
+}
+
+func (t *told) journalStatus(r *row) JournalStatus {
+	status := JournalStatus{Status: current, OperationIDs: []id.ID{}}
+	if open := t.pending.Of(r.ListingID); len(open) > 0 {
+		status.Status = recalculating
+		if !t.asOwner {
+			status.OperationIDs = open
+		}
+	}
+	return status
 }
 
 // drilldowns are the report filters of the statement and of its figures; they follow the same cases as section does.

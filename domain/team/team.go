@@ -65,7 +65,7 @@ type Issue struct {
 	Context  map[string]any `json:"context"`
 }
 
-// Team is a team with its settings. booksClosedAt is the first open date.
+// Team is a team with its settings; booksClosedAt is the first open date.
 type Team struct {
 	ID                             id.ID        `json:"id"`
 	Type                           Type         `json:"type"`
@@ -153,7 +153,7 @@ type New struct {
 	StatementStartAt *day.Day
 }
 
-// Create makes a team. tx works across teams.
+// Create makes a team in a transaction that works across teams.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if n.Currency == "" {
 		n.Currency = "usd"
@@ -162,8 +162,10 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	_, err := tx.Exec(ctx, `
 		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
 		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
-		db.Args{"id": team, "type": string(n.Type), "name": n.Name, "region": n.Region, "partner": n.PartnerID, "currency": n.Currency,
-			"start": n.StatementStartAt, "now": tx.Now})
+		db.Args{
+			"id": team, "type": string(n.Type), "name": n.Name, "region": n.Region, "partner": n.PartnerID, "currency": n.Currency,
+			"start": n.StatementStartAt, "now": tx.Now,
+		})
 	if err != nil {
 		return id.Zero, fmt.Errorf("create team: %w", err)
 	}

@@ -107,9 +107,9 @@ func TestSettingsChangeClearAndStay(t *testing.T) {
 		t.Errorf("changed: %s", r.Body)
 	}
 	holds(x.Put("/team", object{}).Want(200), full)
-	clear := object{"companyName": nil, "email": nil, "phone": nil, "longTermStayNights": nil, "statementAddress": nil}
-	r = x.Put("/team", clear).Want(200)
-	holds(r, clear)
+	cleared := object{"companyName": nil, "email": nil, "phone": nil, "longTermStayNights": nil, "statementAddress": nil}
+	r = x.Put("/team", cleared).Want(200)
+	holds(r, cleared)
 	holds(r, object{"name": "New name", "supportEmail": "b@example.com", "taxId": "12-3", "billingAddress": full["billingAddress"]})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -102,10 +103,16 @@ type listInput struct {
 	page.Params
 	Sort string `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -date."`
 	Filter
+	operation.Include
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
 	q := ListQuery(in.Filter)
 	q.Args["team"] = tx.Team
-	return page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
+	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
+	if err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Transaction, found.Data,
+		func(t *Transaction) (id.ID, **operation.Summary) { return t.ID, &t.Operations })
 }

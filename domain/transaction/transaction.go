@@ -9,6 +9,7 @@ package transaction
 import (
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -69,6 +70,8 @@ type Transaction struct {
 	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
 	CreatedAt        day.Instant `json:"createdAt"`
 	UpdatedAt        day.Instant `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
 // Payment is a bill's payment on a date of its own.

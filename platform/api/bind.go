@@ -77,7 +77,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 	}
 	if e := f.Tag.Get("enum"); e != "" {
 		p.enum = strings.Split(e, ",")
-	} else if v, ok := reflect.Zero(p.typ).Interface().(Enumerated); ok {
+	} else if v, ok := reflect.TypeAssert[Enumerated](reflect.Zero(p.typ)); ok {
 		p.enum = v.Enum()
 	}
 	if e := f.Tag.Get("pattern"); e != "" {
@@ -256,7 +256,7 @@ func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 		}
 		return nil
 	}
-	switch p.typ.Kind() {
+	switch p.typ.Kind() { //nolint:exhaustive // mustBind has refused the others.
 	case reflect.Bool:
 		if text != "true" && text != "false" {
 			return refuse("Value is not true or false", "boolean")

@@ -79,7 +79,7 @@ func TestMalformedJSONHasItsOwnMessage(t *testing.T) {
 	x.Post("/toys", `{"name":"n","kind":"owner","free":{"a":`+strings.Repeat("[", 62)+strings.Repeat("]", 62)+`}}`).Want(201)
 }
 
-// Proves: ERR-42, OPEN-24.
+// Proves: ERR-42.
 func TestBodiesHaveALimit(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

@@ -33,7 +33,7 @@ func (s *Server) cursor(rc *requestContext, path string, query map[string]string
 		}
 		slices.Sort(names)
 		// The number of names keeps a filter from passing for the beginning of a position.
-		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d\x00", rc.plan.endpoint.ID, path, rc.scope.Team, len(names))
+		_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d\x00", rc.plan.endpoint.ID, path, rc.scope.Team, len(names))
 		for _, name := range names {
 			h.Write([]byte(name + "\x00" + query[name] + "\x00"))
 		}

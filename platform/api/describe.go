@@ -310,7 +310,7 @@ func enumOf(t reflect.Type) []any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	v, ok := reflect.Zero(t).Interface().(Enumerated)
+	v, ok := reflect.TypeAssert[Enumerated](reflect.Zero(t))
 	if !ok {
 		return nil
 	}

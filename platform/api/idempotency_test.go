@@ -86,9 +86,9 @@ func TestADryRunNeitherStoresNorConsumesAKey(t *testing.T) {
 	x := newTeam(t)
 	body := object{"name": "n", "kind": "owner"}
 	x.Post("/toys?dryRun=true", body, key, "k").Want(201)
-	real := x.Post("/toys?dryRun=false", body, key, "k").Want(201)
+	stored := x.Post("/toys?dryRun=false", body, key, "k").Want(201)
 	dry := x.Post("/toys?dryRun=true", body, key, "k").Want(201)
-	if bytes.Equal(real.Body, dry.Body) {
+	if bytes.Equal(stored.Body, dry.Body) {
 		t.Error("a dry run answered from the store")
 	}
 	x.Post("/toys?dryRun=true", object{"name": "m", "kind": "owner"}, key, "k").Want(201)

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -178,7 +178,7 @@ func turn(_ context.Context, _ *db.Tx, in *cursorInput) (*Turn, error) {
 	from := int64(len(in.Cursor.Position))
 	out := &Turn{Items: []string{}}
 	for n := from; n < min(from+in.Limit, 7); n++ {
-		out.Items = append(out.Items, fmt.Sprint(n))
+		out.Items = append(out.Items, strconv.FormatInt(n, 10))
 	}
 	if from+in.Limit < 7 {
 		out.NextCursor = in.Cursor.Next("xxxxxxx"[:from+in.Limit])

@@ -226,7 +226,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 func resolve(in reflect.Value) []apierr.Issue {
 	var issues []apierr.Issue
 	ask := func(v reflect.Value) {
-		resolver, ok := v.Addr().Interface().(Resolver)
+		resolver, ok := reflect.TypeAssert[Resolver](v.Addr())
 		if !ok {
 			return
 		}

@@ -88,7 +88,7 @@ func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 		return nil
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
 	h.Write(body)
 	h.Sum(rc.hash[:0])
 	return nil

@@ -38,8 +38,8 @@ var registry struct {
 	conditions []*Error
 }
 
-// New declares a condition; call it in a package-level var only, once per condition. reason is empty when no business rule is
-// named. message is shown as it is and never holds a value of the request.
+// New declares a condition; call it in a package-level var only, once per condition. Reason is empty when no business rule is
+// named. Message is shown as it is and never holds a value of the request.
 //
 // New panics, and so the program does not start, on a code or reason the contract does not have, an empty message, and a message
 // with a percent sign, which would be a format. Rules ERR-02, ERR-08.

@@ -14,7 +14,7 @@ import (
 
 var (
 	booksClosed = apierr.New(apierr.CodeForbidden, apierr.ReasonBooksClosed, "The books of this date are closed")
-	// twin differs from booksClosed in its text alone and is another condition all the same.
+	// Twin differs from booksClosed in its text alone and is another condition all the same.
 	twin = apierr.New(apierr.CodeForbidden, apierr.ReasonBooksClosed, "The books of this period are closed")
 	gone = apierr.New(apierr.CodeGone, "", "Resource is gone")
 )

@@ -123,8 +123,10 @@ func New(t testing.TB, c Config) *Team {
 		return tx.Pipeline(ctx,
 			db.Stmt{SQL: `insert into team (id, type, name, region, statement_start_at, created_at, updated_at)
 				values (@id, 'propertyManager', 'Test team', 'us', '2026-01-01', @now, @now)`, Args: db.Args{"id": x.ID, "now": tx.Now}},
-			db.Stmt{SQL: `insert into access_user (id, kind, name, created_at) values (@user, 'service', 'Test caller', @now)`,
-				Args: db.Args{"user": x.User, "now": tx.Now}})
+			db.Stmt{
+				SQL:  `insert into access_user (id, kind, name, created_at) values (@user, 'service', 'Test caller', @now)`,
+				Args: db.Args{"user": x.User, "now": tx.Now},
+			})
 	})
 	return x
 }
@@ -167,8 +169,10 @@ func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint)
 }
 
 func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
-	return db.Stmt{SQL: `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
-		Args: db.Args{"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now}}
+	return db.Stmt{
+		SQL:  `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
+		Args: db.Args{"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now},
+	}
 }
 
 // Reach lets the team's caller reach further teams, as a key of several teams or a partner's would.

@@ -9,6 +9,7 @@ import (
 // A test serves its package's endpoints to a fresh team; a mutation that declares dryRun is sent dry first, without being told to.
 func Example() {
 	test := func(t *testing.T) {
+		t.Helper()
 		t.Parallel()
 		x := apitest.New(t, apitest.Config{Endpoints: endpoints()})
 		x.Put("/name", map[string]any{"name": "Seaside"}).Want(200)

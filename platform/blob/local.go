@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// pending holds objects being written. Its name is no two hex digits, so it cannot be a fan-out folder.
+	// Pending holds objects being written. Its name is no two hex digits, so it cannot be a fan-out folder.
 	pending  = "pending"
 	fileMode = 0o600
 	dirMode  = 0o700
@@ -153,8 +153,10 @@ type localObject struct {
 	info fs.FileInfo
 }
 
+// Size is the number of bytes.
 func (o *localObject) Size() int64 { return o.info.Size() }
 
+// ModTime is when the object was committed.
 func (o *localObject) ModTime() time.Time { return o.info.ModTime() }
 
 type localWriter struct {

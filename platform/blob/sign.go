@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// minSigningKey is the shortest key in bytes that gives HMAC-SHA256 its full strength.
+	// MinSigningKey is the shortest key in bytes that gives HMAC-SHA256 its full strength.
 	minSigningKey = 32
-	// linkPurpose keeps a signature made here from being valid for anything else the same key may sign.
+	// LinkPurpose keeps a signature made here from being valid for anything else the same key may sign.
 	linkPurpose = "stayledger file link\n"
 )
 

@@ -17,7 +17,10 @@ const instantForm = "2006-01-02T15:04:05.000Z"
 func At(t time.Time) Instant { return Instant{t.UTC().Truncate(time.Millisecond)} }
 
 // String is the form of the contract.
-func (i Instant) String() string { return i.UTC().Format(instantForm) }
+func (i Instant) String() string { return string(i.Append(nil)) }
+
+// Append adds the form of the contract to b.
+func (i Instant) Append(b []byte) []byte { return i.UTC().AppendFormat(b, instantForm) }
 
 // MarshalText gives the form of the contract.
 func (i Instant) MarshalText() ([]byte, error) { return []byte(i.String()), nil }

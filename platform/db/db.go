@@ -64,6 +64,9 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	pc.ConnConfig.RuntimeParams["statement_timeout"] = "30s"
+	pc.ConnConfig.RuntimeParams["lock_timeout"] = "5s"
+	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)
@@ -170,7 +173,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	}
 	tx := &Tx{
 		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID,
-		conn: conn, mode: m, settings: s.settings(m),
+		conn: conn, mode: m, settings: s.settings(),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	defer tx.abandon()
@@ -280,19 +283,13 @@ func (s Scope) teams() []id.ID {
 	return append([]id.ID{s.Team}, s.Managed...)
 }
 
-func (s Scope) settings(m mode) setting {
-	out := setting{across: "off", timeout: "30s", readOnly: "off", lazily: "on"}
+func (s Scope) settings() setting {
+	out := setting{across: "off"}
 	if s.across {
 		out.across = "on"
 	}
 	if s.Timeout > 0 {
 		out.timeout = fmt.Sprintf("%dms", max(s.Timeout.Milliseconds(), 1)) // zero would mean none
-	}
-	if m == modeRead || m == modeReadOne {
-		out.readOnly = "on"
-	}
-	if m == modeWriteLazily {
-		out.lazily = "off"
 	}
 	teams := s.teams()
 	var b strings.Builder
@@ -309,4 +306,23 @@ func (s Scope) settings(m mode) setting {
 	return out
 }
 
-type setting struct{ teams, across, timeout, readOnly, lazily string }
+// setting is what a transaction sets for itself; an empty timeout leaves the connection's.
+type setting struct{ teams, across, timeout string }
+
+// statement sets what differs from a new connection, and nothing else: every setting is paid for in every request.
+func (s setting) statement(m mode) (sql string, args []any) {
+	sql, args = `select set_config('stayledger.teams', $1, true)`, []any{s.teams}
+	if s.across == "on" {
+		sql += `, set_config('stayledger.across_teams', 'on', true)`
+	}
+	if m == modeReadOne { // the other reads say so when they begin
+		sql += `, set_config('transaction_read_only', 'on', true)`
+	}
+	if m == modeWriteLazily {
+		sql += `, set_config('synchronous_commit', 'off', true)`
+	}
+	if s.timeout != "" {
+		sql, args = sql+`, set_config('statement_timeout', $2, true)`, append(args, s.timeout)
+	}
+	return sql, args
+}

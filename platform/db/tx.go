@@ -66,10 +66,6 @@ type Stmt struct {
 
 var errSecondStatement = errors.New("a single-statement read sent a second statement")
 
-const setLocal = `select set_config('stayledger.teams', $1, true), set_config('stayledger.across_teams', $2, true),
-	set_config('statement_timeout', $3, true), set_config('lock_timeout', '5s', true),
-	set_config('transaction_read_only', $4, true), set_config('synchronous_commit', $5, true)`
-
 // NewID makes an id for the transaction's instant.
 func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
 
@@ -109,8 +105,8 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 	case modeReadOne:
 		// The statements of one pipeline are one implicit transaction.
 	}
-	s := tx.settings
-	b.Queue(setLocal, s.teams, s.across, s.timeout, s.readOnly, s.lazily)
+	sql, args := tx.settings.statement(tx.mode)
+	b.Queue(sql, args...)
 	return b, n, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func New(at time.Time) ID {
 // Derived makes the version 7 uuid that belongs to an instant and some names: the same input gives the same id.
 // It names things that are computed rather than stored, such as a draft owner statement.
 func Derived(at time.Time, names ...string) ID {
-	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00") + "\x00" + strconv.FormatInt(at.UnixMilli(), 10)))
 	var v ID
 	copy(v[6:], sum[:10])
 	return stamp(v, at)
@@ -43,7 +44,7 @@ func Derived(at time.Time, names ...string) ID {
 
 func stamp(v ID, at time.Time) ID {
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())) //nolint:gosec // instants before 1970 do not occur
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
 	copy(v[:6], ms[2:])
 	v[6] = v[6]&0x0f | 0x70
 	v[8] = v[8]&0x3f | 0x80
@@ -73,6 +74,13 @@ func (v ID) String() string {
 	var b [36]byte
 	v.put(b[:])
 	return string(b[:])
+}
+
+// Append adds the canonical form to b.
+func (v ID) Append(b []byte) []byte {
+	var text [36]byte
+	v.put(text[:])
+	return append(b, text[:]...)
 }
 
 func (v ID) put(b []byte) {

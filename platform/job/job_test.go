@@ -177,6 +177,9 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 		return err
 	}}}}, time.Second)
 	wait(t, began)
+	if r := rows(t, x)[0]; r.Wait > 55 {
+		t.Errorf("a dead worker would keep its job for %v s", r.Wait)
+	}
 	expire(x)
 	attempts := make(chan int16, 10)
 	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {

@@ -4,7 +4,10 @@
 // up to the amount again, because a cent lost in a split is a trust account that does not reconcile.
 package money
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is the
 // cent, for the yen it is the yen. The currency itself is kept beside the amount.
@@ -45,11 +48,13 @@ func groupThousands(whole, separator string) string {
 		return whole
 	}
 	first := (len(whole)-1)%3 + 1
-	text := whole[:first]
+	var text strings.Builder
+	text.WriteString(whole[:first])
 	for at := first; at < len(whole); at += 3 {
-		text += separator + whole[at:at+3]
+		text.WriteString(separator)
+		text.WriteString(whole[at : at+3])
 	}
-	return text
+	return text.String()
 }
 
 // magnitude is the absolute value. Unsigned, because the smallest int64 has no positive counterpart.

@@ -34,8 +34,8 @@ var symbols = map[Currency]string{
 }
 
 // Format writes the amount for people, with the decimals its currency has: -$1,234.50 in en, -1.234,50 € in de. The sign comes
-// first in every locale. locale is a language tag such as en, de-AT or fr_CA; only its language counts, except for pt-PT, and one
-// without a layout of its own is written as en. currency is a code in any case; an empty one leaves the number alone.
+// first in every locale. Locale is a language tag such as en, de-AT or fr_CA; only its language counts, except for pt-PT, and one
+// without a layout of its own is written as en. Currency is a code in any case; an empty one leaves the number alone.
 func (c Cents) Format(currency, locale string) string {
 	layout := layoutOf(locale)
 	code := Currency(strings.ToLower(currency))

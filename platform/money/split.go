@@ -73,7 +73,7 @@ func Nightly(total Cents, nights int) []Cents {
 	amounts := make([]Cents, nights)
 	var before uint64
 	for i := range amounts {
-		through := mulDiv(total.magnitude(), uint64(i)+1, uint64(nights)) //nolint:gosec // both are positive.
+		through := mulDiv(total.magnitude(), uint64(i)+1, uint64(nights))
 		amounts[i] = signed(through-before, total < 0)
 		before = through
 	}

@@ -14,14 +14,14 @@ import (
 
 const maxSafe = 1<<53 - 1
 
-// Params are the query parameters of a page/limit collection; embed them in an input. (PAG-08 … PAG-18, LIM-04 … LIM-06)
+// Params are the query parameters of a page/limit collection; embed them in an input. (PAG-08 … PAG-18, LIM-04 … LIM-06).
 type Params struct {
 	Limit  int64  `query:"limit" minimum:"1" maximum:"250" default:"100" doc:"Rows per page."`
 	Page   *int64 `query:"page" minimum:"1" doc:"Page number from 1."`
 	Offset *int64 `query:"offset" minimum:"0" doc:"Rows to skip; it selects the rows even when page is given."`
 }
 
-// Resolve refuses a page whose number, or whose first row, lies beyond the safe integer range. (PAG-14)
+// Resolve refuses a page whose number, or whose first row, lies beyond the safe integer range. (PAG-14).
 func (p Params) Resolve() []apierr.Issue {
 	beyond := func(name string) []apierr.Issue {
 		return []apierr.Issue{{Message: "Page is beyond the safe range", Code: "range", Path: []any{name}, Schema: "query"}}
@@ -140,7 +140,7 @@ func (q *Query) Order(sort string) string {
 	}
 	order := expr + direction
 	if c.Nullable {
-		order += ""
+		order += " nulls last"
 	}
 	return order + ", " + q.ID + direction
 }

@@ -38,7 +38,8 @@ type keyed struct {
 // Proves: AUTH-01, AUTH-02, AUTH-06, AUTH-07, AUTH-10, AUTH-25, VER-02, VER-03, VER-06, ERR-87, ERR-88
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	data, err := os.MkdirTemp("", "stayledger-demo")
+	// Not t.TempDir: PostgreSQL's own account must be able to pass through to its files.
+	data, err := os.MkdirTemp("", "stayledger-demo") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,6 +164,7 @@ func (b *books) trialBalance() {
 }
 
 func (b *books) january(t *testing.T) {
+	t.Helper()
 	statement := b.post("/statements", map[string]any{"month": "2026-01", "status": "published"}).want(201).text("data.0.id")
 	a := b.get("/statements/" + statement).want(200)
 	for field, want := range map[string]string{
@@ -224,6 +225,7 @@ func (b *books) drill(filter any, figure string, want int) {
 
 // documents exports in both modes and reads what comes back.
 func (b *books) documents(t *testing.T, statement string) {
+	t.Helper()
 	total := b.get("/operations").text("total")
 	link := b.get("/statements/pdf?statementIds=" + statement).want(200)
 	direct := (&client{t: t, base: b.base}).get(link.text("url")).want(200)
