@@ -79,6 +79,12 @@ type Refreshed struct {
 	JournalStatus JournalStatus `json:"journalStatus"`
 }
 
+// RefreshDone is the answer of a refresh that was done in the request.
+type RefreshDone struct {
+	Data  []Refreshed `json:"data"`
+	Total int64       `json:"total"`
+}
+
 // RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued.
 type RefreshAnswer struct {
 	*operation.Acknowledgement
@@ -95,7 +101,9 @@ func (a *RefreshAnswer) HTTPStatus() int {
 }
 
 func refreshAlso() map[int]reflect.Type {
-	return map[int]reflect.Type{http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()}
+	return map[int]reflect.Type{
+		http.StatusOK: reflect.TypeFor[RefreshDone](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+	}
 }
 
 type refreshArgs struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,13 +38,17 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 
 // answerType is the declared type of an answer, or nil.
 func (e *Endpoint) answerType(status int) reflect.Type {
-	for _, failure := range e.failures() {
-		if status == failure {
-			return reflect.TypeFor[apierr.Envelope]()
-		}
+	if e.kind == kindStream && status == http.StatusRequestedRangeNotSatisfiable {
+		return e.out // the standard library's own plain answer
+	}
+	if slices.Contains(e.failures(), status) {
+		return reflect.TypeFor[apierr.Envelope]()
 	}
 	if t, ok := e.Also[status]; ok {
 		return t
+	}
+	if e.kind == kindStream && (status == http.StatusPartialContent || status == http.StatusNotModified) {
+		return e.out
 	}
 	if status == e.status() || e.out == reflect.TypeFor[None]() && status == http.StatusNoContent {
 		return e.out

@@ -265,6 +265,10 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.
 	if _, replaced := e.Also[status]; !replaced {
 		add(status, e.out)
 	}
+	if e.kind == kindStream {
+		add(http.StatusPartialContent, e.out)
+		add(http.StatusNotModified, reflect.TypeFor[None]())
+	}
 	for status, t := range e.Also {
 		add(status, t)
 	}
@@ -277,7 +281,7 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.
 
 // failures are the statuses that the edge itself can answer with.
 func (e *Endpoint) failures() []int {
-	out := []int{400, 500, 503}
+	out := []int{400, 500, 502, 503, 504}
 	if !e.Public {
 		out = append(out, 401, 403, 404, 410, 421)
 	} else {
@@ -286,7 +290,10 @@ func (e *Endpoint) failures() []int {
 	if e.Mutates() {
 		out = append(out, 409, 413, 422, 423)
 	} else {
-		out = append(out, 422, 502, 504)
+		out = append(out, 422)
+	}
+	if e.kind == kindStream {
+		out = append(out, http.StatusRequestedRangeNotSatisfiable)
 	}
 	return out
 }

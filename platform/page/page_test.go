@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -49,13 +50,13 @@ func newTeam(t *testing.T, names ...string) *apitest.Team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{api.Read(api.Endpoint{Method: http.MethodGet, Path: "/people", ID: "listPeople"}, people)}})
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		for _, n := range names {
+		for i, n := range names {
 			name, email, has := strings.Cut(n, ":")
 			address := &email
 			if !has {
 				address = nil
 			}
-			made := tx.NewID()
+			made := id.New(tx.Now.Add(time.Duration(i) * time.Millisecond)) // in this order, which breaks ties
 			if _, err := tx.Exec(ctx, `insert into contact (team_id, id, short_ref, type, name, email, created_at, updated_at) values (@team, @id, @ref, 'owner', @name, @email, @now, @now)`,
 				db.Args{"team": tx.Team, "id": made, "ref": made.String(), "name": name, "email": address, "now": tx.Now}); err != nil {
 				return err
