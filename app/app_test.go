@@ -17,15 +17,15 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// Proves: VER-02, VER-04
+// Proves: VER-02, VER-04.
 func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	t.Parallel()
-	asJSON, asYAML, err := app.Describe()
+	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile("../openapi.yaml", asYAML, 0o600); err != nil {
+		if err := os.WriteFile("../openapi.yaml", d.YAML, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,10 +33,10 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(kept) != string(asYAML) {
+	if string(kept) != string(d.YAML) {
 		t.Error("openapi.yaml is not what the endpoints say: run make openapi and read the difference")
 	}
-	document, err := libopenapi.NewDocument(asJSON)
+	document, err := libopenapi.NewDocument(d.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +53,14 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 
 func endpoints() []api.Endpoint { return app.NewParts(nil, nil, app.Config{}).Endpoints }
 
-// Proves: BKC-11, OPS-31, OPS-90
+// Proves: BKC-11, OPS-31, OPS-90.
 func TestDescriptionTellsWhatItMust(t *testing.T) {
 	t.Parallel()
-	asJSON, _, err := app.Describe()
+	described, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(asJSON)
+	text := string(described.JSON)
 	if strings.Contains(text, "x-ignore-books-closed-at") {
 		t.Error("the books-closed override is described")
 	}
@@ -76,7 +76,7 @@ func TestDescriptionTellsWhatItMust(t *testing.T) {
 			Responses map[string]any `json:"responses"`
 		} `json:"paths"`
 	}
-	if err := json.Unmarshal(asJSON, &d); err != nil {
+	if err := json.Unmarshal(described.JSON, &d); err != nil {
 		t.Fatal(err)
 	}
 	for path := range d.Paths {
@@ -97,7 +97,8 @@ func TestDescriptionTellsWhatItMust(t *testing.T) {
 			Name   string         `json:"name"`
 			In     string         `json:"in"`
 			Schema map[string]any `json:"schema"`
-		}) bool {
+		},
+		) bool {
 			return p.Name == "dryRun" && p.In == "query"
 		})
 		if o.OperationID != e.ID || dry != e.DryRun || o.Responses["400"] == nil || o.Responses["500"] == nil {
@@ -126,13 +127,13 @@ func TestEndpointsAskForScopesThatExist(t *testing.T) {
 	}
 }
 
-// supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40)
+// supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40).
 var supported = regexp.MustCompile(`^/(accounts|account-categories|contacts|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init)\b`)
 
 // unavailable are mutations under those paths that must not dry-run.
 var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|line-mappings)$`)
 
-// Proves: DRY-03, DRY-53
+// Proves: DRY-03, DRY-53.
 func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, e := range endpoints() {
@@ -143,7 +144,7 @@ func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	}
 }
 
-// Proves: ERR-08
+// Proves: ERR-08.
 func TestConditionsAreStatic(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

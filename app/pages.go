@@ -15,7 +15,7 @@ import (
 // pages adds what is not part of the contract: probes, metrics, the published description, the reference page and the changelog.
 // All bytes are rendered once.
 func (a *App) pages() error {
-	asJSON, asYAML, asJSON30, err := a.API.OpenAPI()
+	description, err := a.API.OpenAPI()
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func (a *App) pages() error {
 			_, _ = w.Write(body)
 		})
 	}
-	page("/openapi.json", "application/json", asJSON)
-	page("/openapi.yaml", "application/yaml", asYAML)
-	page("/openapi-3.0.json", "application/json", asJSON30)
+	page("/openapi.json", "application/json", description.JSON)
+	page("/openapi.yaml", "application/yaml", description.YAML)
+	page("/openapi-3.0.json", "application/json", description.JSON30)
 	page("/docs", "text/html; charset=utf-8", docs)
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)

@@ -51,8 +51,6 @@ func NewParts(store blob.Store, signer *blob.Signer, c Config) Parts {
 }
 
 // Describe renders the published description without a database.
-func Describe() (asJSON, asYAML []byte, err error) {
-	s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Title: "stayledger", Description: about}, NewParts(nil, nil, Config{}).Endpoints)
-	asJSON, asYAML, _, err = s.OpenAPI()
-	return asJSON, asYAML, err
+func Describe() (api.Description, error) {
+	return api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Title: "stayledger", Description: about}, NewParts(nil, nil, Config{}).Endpoints).OpenAPI()
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"strconv"
 )
 
 // FS holds the numbered migration files.
@@ -26,7 +27,7 @@ func Hash() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read migration: %w", err)
 		}
-		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
+		sum.Write([]byte(name + "\x00" + strconv.Itoa(len(content)) + "\x00"))
 		sum.Write(content)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12], nil

@@ -120,13 +120,13 @@ type openapiCmd struct {
 
 // Run prints the description; it needs no database.
 func (c *openapiCmd) Run(*runContext) error {
-	asJSON, asYAML, err := app.Describe()
+	d, err := app.Describe()
 	if err != nil {
 		return err
 	}
-	out := asYAML
+	out := d.YAML
 	if c.JSON {
-		out = asJSON
+		out = d.JSON
 	}
 	_, err = os.Stdout.Write(out)
 	return err

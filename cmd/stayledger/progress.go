@@ -18,7 +18,7 @@ func newProgress(out *os.File, title string) *progress {
 	info, err := out.Stat()
 	p := &progress{out: out, title: title, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, last: -1}
 	if !p.terminal {
-		fmt.Fprintln(out, title)
+		_, _ = fmt.Fprintln(out, title)
 	}
 	return p
 }
@@ -32,11 +32,11 @@ func (p *progress) at(share float64) {
 	}
 	p.last = percent
 	full := width * percent / 100
-	fmt.Fprintf(p.out, "\r%s [%s%s] %3d%%", p.title, strings.Repeat("=", full), strings.Repeat(" ", width-full), percent)
+	_, _ = fmt.Fprintf(p.out, "\r%s [%s%s] %3d%%", p.title, strings.Repeat("=", full), strings.Repeat(" ", width-full), percent)
 }
 
 func (p *progress) done() {
 	if p.terminal {
-		fmt.Fprintln(p.out)
+		_, _ = fmt.Fprintln(p.out)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Proves: AUTH-01, AUTH-04, AUTH-63, ERR-05, ERR-25, OPEN-65
+// Proves: AUTH-01, AUTH-04, AUTH-63, ERR-05, ERR-25, OPEN-65.
 func TestMissingAndBadCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,7 +218,7 @@ func issueError(ctx context.Context, tx *db.Tx, n access.NewKey) error {
 	return err
 }
 
-// Proves: OPEN-01, OPS-16, OPS-58
+// Proves: OPEN-01, OPS-16, OPS-58.
 func TestAKeyActsAsItsServiceUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -53,7 +53,7 @@ func texts(ids ...id.ID) []string {
 	return out
 }
 
-// Proves: AUTH-02, AUTH-05, AUTH-10, AUTH-11, AUTH-12, AUTH-26, OPEN-16
+// Proves: AUTH-02, AUTH-05, AUTH-10, AUTH-11, AUTH-12, AUTH-26, OPEN-16.
 func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +92,7 @@ func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 	}
 }
 
-// Proves: AUTH-10
+// Proves: AUTH-10.
 func TestTeamKeysAndPeopleListTheTeamsTheyReach(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,7 +115,7 @@ func TestTeamKeysAndPeopleListTheTeamsTheyReach(t *testing.T) {
 	w.get("/teams", without).refused(apierr.CodeForbidden, "Credential lacks a required scope")
 }
 
-// Proves: AUTH-16, AUTH-17, OPEN-65
+// Proves: AUTH-16, AUTH-17, OPEN-65.
 func TestPartnerKeysNeedAnOpenRouteAndEveryScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +133,7 @@ func TestPartnerKeysNeedAnOpenRouteAndEveryScope(t *testing.T) {
 	}
 }
 
-// Proves: AUTH-34, AUTH-35, AUTH-36, AUTH-37, AUTH-38, AUTH-39, AUTH-40, AUTH-41, OPEN-64, OPEN-80
+// Proves: AUTH-34, AUTH-35, AUTH-36, AUTH-37, AUTH-38, AUTH-39, AUTH-40, AUTH-41, OPEN-64, OPEN-80.
 func TestPartnerRoutesNeedThePartnerTeam(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,8 +149,10 @@ func TestPartnerRoutesNeedThePartnerTeam(t *testing.T) {
 	}
 	quoted := `"` + e.partner.String() + `"`
 	for _, c := range []struct{ secret, header, want string }{
-		{token, e.us.String(), detail(e.us.String(), quoted)}, {customer, "", detail(e.us.String(), quoted)},
-		{token, lonely.String(), detail(lonely.String(), "null")}, {e.key, e.us.String(), detail(e.us.String(), quoted)},
+		{token, e.us.String(), detail(e.us.String(), quoted)},
+		{customer, "", detail(e.us.String(), quoted)},
+		{token, lonely.String(), detail(lonely.String(), "null")},
+		{e.key, e.us.String(), detail(e.us.String(), quoted)},
 	} {
 		a := w.get("/partner/toys", c.secret, "x-team-id", c.header).refused(apierr.CodeForbidden, "Selected team is not a partner team")
 		if a.context() != c.want {
@@ -178,7 +180,7 @@ func TestPartnerRoutesNeedThePartnerTeam(t *testing.T) {
 	}
 }
 
-// Proves: OPEN-35, OPS-60, OPS-66, AUTH-13, AUTH-42, AUTH-48
+// Proves: OPEN-35, OPS-60, OPS-66, AUTH-13, AUTH-42, AUTH-48.
 func TestPartnersReadTheirOwnOperationsInOneRegion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Resources and what can be done to each. Actions never imply one another. (AUTH-18 … AUTH-23)
+// Resources and what can be done to each. Actions never imply one another. (AUTH-18 … AUTH-23).
 var scopes = map[string][]string{
 	"accounts": {"read", "write", "delete"}, "bank": {"read", "write", "delete", "execute"}, "connections": {"read", "write", "delete", "execute"},
 	"contacts": {"read", "write", "delete", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},

@@ -11,7 +11,7 @@ import (
 )
 
 // A key with one scope passes the route that asks for it and no other: write, read, manage and the rest imply nothing.
-// Proves: AUTH-17, AUTH-18, AUTH-19, AUTH-20, AUTH-21, AUTH-22, AUTH-23, AUTH-49, ERR-04, ERR-28, OPEN-65
+// Proves: AUTH-17, AUTH-18, AUTH-19, AUTH-20, AUTH-21, AUTH-22, AUTH-23, AUTH-49, ERR-04, ERR-28, OPEN-65.
 func TestScopesImplyNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +42,7 @@ func TestScopesImplyNothing(t *testing.T) {
 	w.call("DELETE", "/toys", writer).refused(apierr.CodeForbidden, "")
 }
 
-// Proves: AUTH-17, OPEN-65
+// Proves: AUTH-17, OPEN-65.
 func TestEveryRequiredScopeMustBeHeldAndAlternativesCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +59,7 @@ func TestEveryRequiredScopeMustBeHeldAndAlternativesCount(t *testing.T) {
 	}
 }
 
-// Proves: AUTH-15, OPEN-17
+// Proves: AUTH-15, OPEN-17.
 func TestBundles(t *testing.T) {
 	t.Parallel()
 	reporting := access.Reporting.Scopes()
@@ -91,7 +91,7 @@ func TestBundles(t *testing.T) {
 				t.Errorf("%s lacks %s", bundle, s)
 			}
 		}
-		for _, s := range strings.Fields(c.without) {
+		for s := range strings.FieldsSeq(c.without) {
 			if slices.Contains(granted, s) || !slices.Contains(access.Scopes(), s) {
 				t.Errorf("%s holds %s", bundle, s)
 			}

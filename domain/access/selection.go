@@ -123,7 +123,7 @@ func (g *Gate) served(t *membership, selected bool) (*membership, error) {
 	return t, nil
 }
 
-// selectPartner holds routes of the partner to the partner's own team. (AUTH-34 … AUTH-38, OPEN-64)
+// selectPartner holds routes of the partner to the partner's own team. (AUTH-34 … AUTH-38, OPEN-64).
 func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) {
 	var selected *membership
 	switch {

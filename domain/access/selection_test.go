@@ -17,7 +17,7 @@ const (
 	notHeld  = "Credential does not reach the selected team"
 )
 
-// Proves: AUTH-01, AUTH-06, AUTH-07, AUTH-08, AUTH-09, AUTH-13, OPEN-65
+// Proves: AUTH-01, AUTH-06, AUTH-07, AUTH-08, AUTH-09, AUTH-13, OPEN-65.
 func TestTeamKeysSelectATeam(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,7 +76,7 @@ func TestATeamInThePathIsTheSelectedTeam(t *testing.T) {
 	}
 }
 
-// Proves: AUTH-04, OPEN-80, ERR-93, AUTH-17
+// Proves: AUTH-04, OPEN-80, ERR-93, AUTH-17.
 func TestPeopleSelectATeamAndHoldTheScopesOfIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +105,7 @@ func TestPeopleSelectATeamAndHoldTheScopesOfIt(t *testing.T) {
 	w.get("/toys", both, "x-team-id", "mine").selectionMissing()
 }
 
-// Proves: OPEN-65
+// Proves: OPEN-65.
 func TestOwnersComeThroughOpenRoutesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +133,7 @@ func TestOwnersComeThroughOpenRoutesOnly(t *testing.T) {
 	w.get("/operations", owner, "x-team-id", one.String()).want(200)
 }
 
-// Proves: AUTH-24, AUTH-25, OPEN-65, AUTH-63
+// Proves: AUTH-24, AUTH-25, OPEN-65, AUTH-63.
 func TestMeIsForBearerSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -173,7 +173,7 @@ func TestMeIsForBearerSessions(t *testing.T) {
 	}
 }
 
-// Proves: ERR-39, ERR-92, ERR-93
+// Proves: ERR-39, ERR-92, ERR-93.
 func TestADeletedTeamIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -206,7 +206,7 @@ func (w *world) issueAnyway(partner id.ID) string {
 	return key
 }
 
-// Proves: ERR-43, ERR-89, ERR-90
+// Proves: ERR-43, ERR-89, ERR-90.
 func TestATeamThatLivesElsewhereIsMisdirected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +235,7 @@ func TestATeamThatLivesElsewhereIsMisdirected(t *testing.T) {
 	}
 }
 
-// Proves: ERR-49, ERR-50, ERR-51, ERR-94, OPEN-77
+// Proves: ERR-49, ERR-50, ERR-51, ERR-94, OPEN-77.
 func TestFrozenTeamsTakeNoWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -80,7 +80,7 @@ type Key struct {
 
 var errUnknownTeam = errors.New("no such team")
 
-// IssueKey makes a key and the service user that it acts as. tx works across teams.
+// IssueKey makes a key and the service user that it acts as. Tx works across teams.
 func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	granted, unknown := Expand(n.Scopes)
 	if len(unknown) > 0 {
@@ -109,12 +109,18 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	k := &Key{ID: tx.NewID(), UserID: tx.NewID(), Secret: newSecret("sk", home.Region)}
 	sum := hash(k.Secret)
 	stmts := []db.Stmt{
-		{SQL: `insert into access_user (id, kind, name, created_at) values (@id, 'service', @name, @now)`,
-			Args: db.Args{"id": k.UserID, "name": n.Name, "now": tx.Now}},
-		{SQL: `insert into access_key (team_id, id, user_id, name, kind, prefix, hash, scopes, expires_at, created_at)
+		{
+			SQL:  `insert into access_user (id, kind, name, created_at) values (@id, 'service', @name, @now)`,
+			Args: db.Args{"id": k.UserID, "name": n.Name, "now": tx.Now},
+		},
+		{
+			SQL: `insert into access_key (team_id, id, user_id, name, kind, prefix, hash, scopes, expires_at, created_at)
 			values (@team, @id, @user, @name, @kind, @prefix, @hash, @scopes, @expires, @now)`,
-			Args: db.Args{"team": n.Teams[0], "id": k.ID, "user": k.UserID, "name": n.Name, "kind": kind, "prefix": k.Secret[:12],
-				"hash": sum[:], "scopes": granted, "expires": n.Expires, "now": tx.Now}},
+			Args: db.Args{
+				"team": n.Teams[0], "id": k.ID, "user": k.UserID, "name": n.Name, "kind": kind, "prefix": k.Secret[:12],
+				"hash": sum[:], "scopes": granted, "expires": n.Expires, "now": tx.Now,
+			},
+		},
 	}
 	if !n.Partner {
 		stmts = append(stmts, db.Stmt{
@@ -159,7 +165,7 @@ func Keys(ctx context.Context, tx *db.Tx, team id.ID) ([]KeyInfo, error) {
 		db.Args{"team": team})
 }
 
-// AddUser makes a person. tx works across teams.
+// AddUser makes a person. Tx works across teams.
 func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	user := tx.NewID()
 	_, err := tx.Exec(ctx, `insert into access_user (id, kind, name, email, created_at) values (@id, 'person', @name, @email, @now)`,

@@ -3,13 +3,13 @@ package operation_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
-	"time"
 )
 
 func TestOwnEncodingIsTheStandardOne(t *testing.T) {

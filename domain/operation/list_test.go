@@ -41,15 +41,19 @@ func (x *toy) insert(operations []past) {
 		var stmts []db.Stmt
 		for _, o := range operations {
 			settled := o.status == "completed" || o.status == "failed"
-			stmts = append(stmts, db.Stmt{SQL: `
+			stmts = append(stmts, db.Stmt{
+				SQL: `
 				insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at, started_at, finished_at)
 				values (@team, @id, nullif(@type, ''), @status, @user, case when @settled::boolean then 0 else 1 end, @at::timestamptz,
 					case when @settled then @at end, case when @settled then @at end)`,
-				Args: db.Args{"team": tx.Team, "id": o.id, "type": o.typ, "status": o.status, "user": o.initiator, "settled": settled, "at": o.at}})
+				Args: db.Args{"team": tx.Team, "id": o.id, "type": o.typ, "status": o.status, "user": o.initiator, "settled": settled, "at": o.at},
+			})
 			for i, r := range o.resources {
-				stmts = append(stmts, db.Stmt{SQL: `
+				stmts = append(stmts, db.Stmt{
+					SQL: `
 					insert into operation_resource (team_id, operation_id, position, type, resource_id, role) values (@team, @op, @n::int, @type, @id, 'target')`,
-					Args: db.Args{"team": tx.Team, "op": o.id, "n": i, "type": r.typ, "id": r.id}})
+					Args: db.Args{"team": tx.Team, "op": o.id, "n": i, "type": r.typ, "id": r.id},
+				})
 			}
 		}
 		return tx.Pipeline(ctx, stmts...)
@@ -226,7 +230,7 @@ func combinations(r *rand.Rand, first time.Time, users []id.ID, resources []reso
 	return out
 }
 
-// Proves: OPS-33, OPS-45, OPS-47, OPS-48, OPS-49, OPS-53, OPS-54, OPS-55, OPS-56, OPS-57, OPS-58, OPS-59, PAG-05, PAG-06, PAG-07, OPEN-30, OPEN-31, OPEN-33
+// Proves: OPS-33, OPS-45, OPS-47, OPS-48, OPS-49, OPS-53, OPS-54, OPS-55, OPS-56, OPS-57, OPS-58, OPS-59, PAG-05, PAG-06, PAG-07, OPEN-30, OPEN-31, OPEN-33.
 func TestListAgreesWithTheOracle(t *testing.T) {
 	t.Parallel()
 	x, stranger := newToy(t), newToy(t)
@@ -265,7 +269,7 @@ func TestListAgreesWithTheOracle(t *testing.T) {
 	check("folded again")
 }
 
-// Proves: OPEN-31, OPS-48
+// Proves: OPEN-31, OPS-48.
 func TestPurgeForgetsWhatIsTooOldAndKeepsTheCountsRight(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -287,8 +291,15 @@ func TestPurgeForgetsWhatIsTooOldAndKeepsTheCountsRight(t *testing.T) {
 	left := slices.DeleteFunc(slices.Clone(old), func(o past) bool { return o.status == "completed" || o.status == "failed" })
 	all := slices.Concat(left, young)
 	for _, q := range []query{
-		{}, {status: "completed"}, {typ: "export"}, {initiatedBy: "me"}, {resourceType: "listing"}, {resourceType: "listing", resource: &resources[0].id},
-		{to: &edge}, {from: &edge}, {from: &edge, typ: "csv-import", resourceType: "contact"},
+		{},
+		{status: "completed"},
+		{typ: "export"},
+		{initiatedBy: "me"},
+		{resourceType: "listing"},
+		{resourceType: "listing", resource: &resources[0].id},
+		{to: &edge},
+		{from: &edge},
+		{from: &edge, typ: "csv-import", resourceType: "contact"},
 	} {
 		x.compare("purged", q, all, 100)
 	}
@@ -304,7 +315,7 @@ func TestPurgeForgetsWhatIsTooOldAndKeepsTheCountsRight(t *testing.T) {
 }
 
 // A list is one snapshot, so folding is never seen half done.
-// Proves: OPS-47
+// Proves: OPS-47.
 func TestCountsHoldWhileFoldsRun(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -334,7 +345,7 @@ func TestCountsHoldWhileFoldsRun(t *testing.T) {
 	x.compare("folded", query{}, all, 100)
 }
 
-// Proves: LIM-01, LIM-02, LIM-03, OPS-45, OPS-49
+// Proves: LIM-01, LIM-02, LIM-03, OPS-45, OPS-49.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -355,7 +366,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Proves: OPS-49, PAG-06, PAG-32
+// Proves: OPS-49, PAG-06, PAG-32.
 func TestCursorsBelongToTheirFiltersAndTeam(t *testing.T) {
 	t.Parallel()
 	x, stranger := newToy(t), newToy(t)
@@ -384,7 +395,7 @@ func TestCursorsBelongToTheirFiltersAndTeam(t *testing.T) {
 	stranger.Get("/operations?limit=1&type=export&cursor="+next).WantError(apierr.CodeBadRequest, "").WantIssue("cursorMismatch", "cursor")
 }
 
-// Proves: OPS-53, OPS-55, OPS-56, OPS-57, OPEN-33
+// Proves: OPS-53, OPS-55, OPS-56, OPS-57, OPEN-33.
 func TestMalformedFiltersAreRefused(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -411,7 +422,7 @@ func TestMalformedFiltersAreRefused(t *testing.T) {
 	}
 }
 
-// Proves: OPS-58, OPEN-01
+// Proves: OPS-58, OPEN-01.
 func TestInitiatedByMe(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -434,7 +445,7 @@ func TestInitiatedByMe(t *testing.T) {
 	}
 }
 
-// Proves: OPS-51, OPS-61
+// Proves: OPS-51, OPS-61.
 func TestReadsNeedTheScope(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)

@@ -39,7 +39,7 @@ func (x *toy) house() house {
 	return h
 }
 
-// Proves: OPS-50, OPS-68, OPS-69, OPS-12
+// Proves: OPS-50, OPS-68, OPS-69, OPS-12.
 func TestOwnersReadWhatTheirAccessReaches(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)

@@ -17,7 +17,7 @@ import (
 
 var instantForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$`)
 
-// Proves: OPS-08, OPS-15, OPS-17, OPS-18, OPS-19, OPS-20, OPS-83, OPS-84, OPS-86, OPEN-06, OPEN-29
+// Proves: OPS-08, OPS-15, OPS-17, OPS-18, OPS-19, OPS-20, OPS-83, OPS-84, OPS-86, OPEN-06, OPEN-29.
 func TestQueuedRunningCompleted(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -48,7 +48,7 @@ func TestQueuedRunningCompleted(t *testing.T) {
 }
 
 // A single task can settle before its start was told.
-// Proves: OPS-19, OPS-87, OPS-88, OPS-89
+// Proves: OPS-19, OPS-87, OPS-88, OPS-89.
 func TestQueuedCanSettleAtOnce(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -66,7 +66,7 @@ func TestQueuedCanSettleAtOnce(t *testing.T) {
 	}
 }
 
-// Proves: OPS-14, OPS-15, OPS-85, OPS-89
+// Proves: OPS-14, OPS-15, OPS-85, OPS-89.
 func TestFailedOnlyWhenEveryTaskHasSettled(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]object{"slow one completes": {}, "slow one fails too": {"code": "csvImportFailed"}} {
@@ -103,7 +103,7 @@ func TestFailedOnlyWhenEveryTaskHasSettled(t *testing.T) {
 }
 
 // The first attempt loses its lease in the middle of its work, a second one does the work, then the first goes on.
-// Proves: OPEN-06, OPS-86
+// Proves: OPEN-06, OPS-86.
 func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 	t.Parallel()
 	for _, outside := range []bool{false, true} {
@@ -137,7 +137,7 @@ func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 	}
 }
 
-// Proves: OPS-86, OPS-87
+// Proves: OPS-86, OPS-87.
 func TestASettledOperationNeverChanges(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -175,7 +175,7 @@ func TestASettledOperationNeverChanges(t *testing.T) {
 	}
 }
 
-// Proves: OPEN-06
+// Proves: OPEN-06.
 func TestMarkRunningMarksWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	x, stranger := newToy(t), newToy(t)
@@ -206,7 +206,7 @@ func TestMarkRunningMarksWhatIsQueued(t *testing.T) {
 	}
 }
 
-// Proves: OPS-26, OPS-27, OPS-28, OPS-30, OPS-88
+// Proves: OPS-26, OPS-27, OPS-28, OPS-30, OPS-88.
 func TestAFileResultIsLinkedOnceTheOperationHasCompleted(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -275,7 +275,7 @@ func TestTasksCanAddResultsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// Proves: OPS-34, OPS-35, OPS-36, OPS-37, OPS-38, OPS-39, OPS-40, OPS-41, OPS-42, OPS-43, OPS-44, OPEN-02, OPEN-32
+// Proves: OPS-34, OPS-35, OPS-36, OPS-37, OPS-38, OPS-39, OPS-40, OPS-41, OPS-42, OPS-43, OPS-44, OPEN-02, OPEN-32.
 func TestFailuresHaveFixedTextsAndCarryNothingElse(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -334,7 +334,7 @@ func TestFailuresHaveFixedTextsAndCarryNothingElse(t *testing.T) {
 	}
 }
 
-// Proves: OPEN-06
+// Proves: OPEN-06.
 func TestAnAttemptThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -346,7 +346,7 @@ func TestAnAttemptThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // A worker that dies takes no leave: its job stays claimed until the lease ends.
-// Proves: OPEN-06
+// Proves: OPEN-06.
 func TestAJobWhoseWorkersDieIsTakenAgainAndGivenUpInTheEnd(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -362,7 +362,7 @@ func TestAJobWhoseWorkersDieIsTakenAgainAndGivenUpInTheEnd(t *testing.T) {
 	}
 }
 
-// Proves: OPS-67, OPEN-04
+// Proves: OPS-67, OPEN-04.
 func TestWaitSecondsReturnsWhenTheOperationHasSettledOrTheTimeIsOver(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)

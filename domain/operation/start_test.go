@@ -17,7 +17,7 @@ var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 var publicFields = []string{"createdAt", "failure", "finishedAt", "id", "initiator", "resource", "startedAt", "status", "type"}
 
-// Proves: OPS-01, OPS-02, OPS-03, OPS-04, OPS-05, OPS-06, OPS-09, OPS-16, OPEN-01, OPEN-28
+// Proves: OPS-01, OPS-02, OPS-03, OPS-04, OPS-05, OPS-06, OPS-09, OPS-16, OPEN-01, OPEN-28.
 func TestAcknowledgementNamesADurableOperation(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -53,7 +53,7 @@ func TestAcknowledgementNamesADurableOperation(t *testing.T) {
 	}
 }
 
-// Proves: OPS-07, OPS-23, OPS-24, OPS-25, OPS-31, OPS-52, OPS-54, OPEN-29
+// Proves: OPS-07, OPS-23, OPS-24, OPS-25, OPS-31, OPS-52, OPS-54, OPEN-29.
 func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -106,7 +106,7 @@ func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 	x.Get("/operations?resourceType=journal").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "resourceType")
 }
 
-// Proves: OPS-10, OPS-11, OPS-12, OPS-13, OPS-46, OPS-62
+// Proves: OPS-10, OPS-11, OPS-12, OPS-13, OPS-46, OPS-62.
 func TestSingleReadShowsAllResourcesAndTheListNone(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -143,7 +143,7 @@ func TestSingleReadShowsAllResourcesAndTheListNone(t *testing.T) {
 	}
 }
 
-// Proves: OPS-63, OPS-64, OPS-65, AUTH-42, AUTH-45, AUTH-46, AUTH-48, OPS-32, PAG-31, OPEN-27
+// Proves: OPS-63, OPS-64, OPS-65, AUTH-42, AUTH-45, AUTH-46, AUTH-48, OPS-32, PAG-31, OPEN-27.
 func TestIdentifiers(t *testing.T) {
 	t.Parallel()
 	x, stranger := newToy(t), newToy(t)
@@ -178,7 +178,7 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-// Proves: OPS-33
+// Proves: OPS-33.
 func TestInternalWorkIsNeitherListedNorCounted(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -204,7 +204,7 @@ func TestInternalWorkIsNeitherListedNorCounted(t *testing.T) {
 	check("folded")
 }
 
-// Proves: OPS-90
+// Proves: OPS-90.
 func TestThereIsNoControl(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)

@@ -113,7 +113,8 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%s %s declares dryRun: %v", e.Method, e.Path, e.DryRun)
 		}
 	}
-	published, _, _, err := api.NewServer(api.Config{DB: apitest.DB(t)}, endpoints).OpenAPI()
+	described, err := api.NewServer(api.Config{DB: apitest.DB(t)}, endpoints).OpenAPI()
+	published := described.JSON
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -329,8 +329,7 @@ func enumOf(t reflect.Type) []any {
 }
 
 func nullableFields(t reflect.Type, s *huma.Schema) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			nullableFields(f.Type, s)
 			continue
@@ -362,18 +361,19 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 	}
 }
 
-// OpenAPI gives the published description: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
-func (s *Server) OpenAPI() (asJSON, asYAML, asJSON30 []byte, err error) {
-	if asJSON, err = json.MarshalIndent(s.published, "", "  "); err != nil {
-		return nil, nil, nil, fmt.Errorf("encode the description: %w", err)
+// Description is the published description in its forms: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
+type Description struct{ JSON, YAML, JSON30 []byte }
+
+// OpenAPI renders the published description.
+func (s *Server) OpenAPI() (d Description, err error) {
+	if d.JSON, err = json.MarshalIndent(s.published, "", "  "); err != nil {
+		return d, fmt.Errorf("encode the description: %w", err)
 	}
-	if asYAML, err = s.published.YAML(); err != nil {
-		return nil, nil, nil, fmt.Errorf("encode the description: %w", err)
+	if d.YAML, err = s.published.YAML(); err != nil {
+		return d, fmt.Errorf("encode the description: %w", err)
 	}
-	if asJSON30, err = downgrade(asJSON); err != nil {
-		return nil, nil, nil, err
-	}
-	return asJSON, asYAML, asJSON30, nil
+	d.JSON30, err = downgrade(d.JSON)
+	return d, err
 }
 
 // downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable, and what 3.0 has no word for goes.

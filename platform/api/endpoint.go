@@ -91,8 +91,8 @@ const (
 	kindStream
 )
 
-// Statuser lets an answer choose its own success status.
-type Statuser interface{ HTTPStatus() int }
+// Stature lets an answer choose its own success status.
+type Stature interface{ HTTPStatus() int }
 
 // Read declares an endpoint that only reads, on one snapshot.
 func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*O, error)) Endpoint {

@@ -27,7 +27,7 @@ type appender interface{ AppendJSON(b []byte) []byte }
 
 func (e *Endpoint) render(out any) (*rendered, error) {
 	status := e.status()
-	if v, ok := out.(Statuser); ok {
+	if v, ok := out.(Stature); ok {
 		status = v.HTTPStatus()
 	}
 	if _, none := out.(*None); none || out == nil {
@@ -73,7 +73,7 @@ func (s *Server) send(w http.ResponseWriter, rc *requestContext, v *rendered) in
 		h.Set("Content-Length", strconv.Itoa(len(v.body)))
 	}
 	w.WriteHeader(v.status)
-	if _, err := w.Write(v.body); err != nil {
+	if _, err := w.Write(v.body); err != nil { //nolint:gosec // JSON, sent as such with nosniff
 		return 499
 	}
 	return v.status
@@ -113,6 +113,7 @@ type statusRecorder struct {
 	status int
 }
 
+// WriteHeader notes the status and sends it.
 func (r *statusRecorder) WriteHeader(status int) {
 	r.status = status
 	r.ResponseWriter.WriteHeader(status)

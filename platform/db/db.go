@@ -218,8 +218,7 @@ func unavailable(err error) error {
 
 // Constraint is the name of the constraint that a statement broke, or the empty string.
 func Constraint(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.ConstraintName
 	}
 	return ""
@@ -233,8 +232,7 @@ func IsLockTimeout(err error) bool {
 
 // SQLState is the five-character code of a database error, or the empty string.
 func SQLState(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
 	}
 	return ""

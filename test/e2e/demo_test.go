@@ -35,7 +35,7 @@ type keyed struct {
 
 // TestDemo starts the demo with its own PostgreSQL, kills it with -9, and finds everything again.
 //
-// Proves: AUTH-01, AUTH-02, AUTH-06, AUTH-07, AUTH-10, AUTH-25, VER-02, VER-03, VER-06, ERR-87, ERR-88
+// Proves: AUTH-01, AUTH-02, AUTH-06, AUTH-07, AUTH-10, AUTH-25, VER-02, VER-03, VER-06, ERR-87, ERR-88.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	// Not t.TempDir: PostgreSQL's own account must be able to pass through to its files.

@@ -79,7 +79,8 @@ func (b *books) spend() {
 	b.t.Helper()
 	rate := b.post("/tax-rates", map[string]any{"name": "Sales tax", "basisPoints": 15000}).want(201).text("id")
 	vendor := b.post("/contacts", map[string]any{"type": "vendor", "name": "Plumb & Sons"}).want(201).text("id")
-	b.post("/transactions", map[string]any{"type": "expense", "date": "2026-01-15", "description": "Water heater", "contactId": vendor,
+	b.post("/transactions", map[string]any{
+		"type": "expense", "date": "2026-01-15", "description": "Water heater", "contactId": vendor,
 		"payment": map[string]any{"date": "2026-01-20"},
 		"lines": []any{map[string]any{
 			"amount": 10000, "accountId": b.accounts["5200"], "listingId": b.listing, "party": "owners",
@@ -118,7 +119,7 @@ func (b *books) wantJournal(from, to string, want ...string) {
 
 // TestJourney walks worked examples A, F and J from a new team to the owners' documents.
 //
-// Proves: OPS-01, OPS-03, OPS-09, OPS-12, OPS-26..OPS-30, OPS-88, EXP-01..EXP-05, EXP-07..EXP-11, EXP-26, EXP-P07, EXP-P11, INIT-03, VER-01
+// Proves: OPS-01, OPS-03, OPS-09, OPS-12, OPS-26..OPS-30, OPS-88, EXP-01..EXP-05, EXP-07..EXP-11, EXP-26, EXP-P07, EXP-P11, INIT-03, VER-01.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	b := initialized(t)

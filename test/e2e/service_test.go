@@ -219,6 +219,7 @@ func (c *client) post(path string, body any) *answer {
 	c.t.Helper()
 	return c.call(http.MethodPost, path, body)
 }
+
 func (c *client) put(path string, body any) *answer {
 	c.t.Helper()
 	return c.call(http.MethodPut, path, body)
