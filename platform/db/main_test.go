@@ -21,7 +21,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	x := apitest.New(t, apitest.Config{})
 	createNote.Do(func() {
 		for _, ddl := range []string{
-			`create table note (team_id uuid not null, text not null, constraint note_text unique (team_id, text) deferrable initially deferred)`,
+			`create table note (team_id uuid not null, "text" text not null, constraint note_text unique (team_id, text) deferrable initially deferred)`,
 			`select stayledger_tenant('note')`,
 		} {
 			x.System(func(ctx context.Context, tx *db.Tx) error {

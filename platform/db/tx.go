@@ -97,7 +97,7 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 	n := 1
 	switch tx.mode {
 	case modeRead:
-		b.Queue("begin isolation level repeatable read only")
+		b.Queue("begin read only, isolation level repeatable read")
 		n++
 	case modeWrite, modeWriteLazily, modeDryRun:
 		b.Queue("begin")
