@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"slices"
 	"strconv"
 
 	"stayledger/platform/day"
@@ -12,6 +13,7 @@ import (
 
 // AppendJSON writes the page as the edge sends it.
 func (l *List) AppendJSON(b []byte) []byte {
+	b = slices.Grow(b, 512+512*len(l.Items))
 	b = append(b, `{"items":[`...)
 	for i := range l.Items {
 		if i > 0 {
@@ -44,6 +46,7 @@ func (l *List) AppendJSON(b []byte) []byte {
 
 // AppendJSON writes the operation as the edge sends it.
 func (d *Detail) AppendJSON(b []byte) []byte {
+	b = slices.Grow(b, 512+192*len(d.Resources))
 	b = append(b, '{')
 	b = d.appendFields(b)
 	b = append(b, `,"resources":[`...)

@@ -37,7 +37,7 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 		return &rendered{status: status}, nil
 	}
 	if v, ok := out.(appender); ok {
-		return &rendered{status: status, body: append(v.AppendJSON(make([]byte, 0, 1024)), '\n')}, nil
+		return &rendered{status: status, body: append(v.AppendJSON(nil), '\n')}, nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

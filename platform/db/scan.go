@@ -3,6 +3,7 @@ package db
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,6 +34,29 @@ func newStructScan[T any](columns []pgconn.FieldDescription) (*structScan[T], er
 		return nil, fmt.Errorf("%d columns for the %d fields of %s", len(columns), len(known), reflect.TypeFor[T]())
 	}
 	return s, nil
+}
+
+// collect reads all rows. Structs are scanned where they stay: a page of wide rows was copied three times otherwise.
+func collect[T any](rows pgx.Rows) ([]T, error) {
+	if !isStruct[T]() {
+		return pgx.AppendRows([]T{}, rows, into[T]())
+	}
+	defer rows.Close()
+	s, err := newStructScan[T](rows.FieldDescriptions())
+	if err != nil {
+		return nil, err
+	}
+	out := []T{}
+	for rows.Next() {
+		if len(out) == cap(out) {
+			out = slices.Grow(out, max(16, len(out)))
+		}
+		out = out[:len(out)+1]
+		if err := s.scan(rows, &out[len(out)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return out, rows.Err()
 }
 
 func (s *structScan[T]) scan(row pgx.CollectableRow, into *T) error {

@@ -170,14 +170,11 @@ func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
 func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, error) {
 	var out []T
 	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {
-		out, err = pgx.CollectRows(rows, into[T]())
+		out, err = collect[T](rows)
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	if out == nil {
-		out = []T{}
 	}
 	return out, nil
 }
@@ -210,14 +207,20 @@ func Each[T any](ctx context.Context, tx *Tx, s Stmt, f func(T) error) error {
 	return err
 }
 
-// into scans a struct by column names and anything else (text, numbers, ids, days, instants) as the only column.
-func into[T any]() pgx.RowToFunc[T] {
+// isStruct reports whether rows of T are structs read by column name, as opposed to the only column.
+func isStruct[T any]() bool {
 	var zero T
 	switch any(&zero).(type) {
 	case *time.Time, sql.Scanner, pgtype.DateScanner, pgtype.TimestamptzScanner, pgtype.UUIDScanner:
-		return pgx.RowTo[T]
+		return false
 	}
-	if t := reflect.TypeOf(zero); t == nil || t.Kind() != reflect.Struct {
+	t := reflect.TypeOf(zero)
+	return t != nil && t.Kind() == reflect.Struct
+}
+
+// into scans a struct by column names and anything else (text, numbers, ids, days, instants) as the only column.
+func into[T any]() pgx.RowToFunc[T] {
+	if !isStruct[T]() {
 		return pgx.RowTo[T]
 	}
 	var s *structScan[T]
