@@ -47,13 +47,10 @@ const settleTask = `
 var errSettled = errors.New("the operation has settled without this task")
 
 // settle ends the job, one task and, when that is the last, the operation. The job goes first: of two attempts that run at the same time
-// the second then fails there, before it counts as a task.
+// the second then waits there and fails, so it never counts as a task.
 func settle(ctx context.Context, tx *db.Tx, j job.Job) error {
-	if err := job.Done(ctx, tx, j); err != nil {
-		return err
-	}
-	open, err := settleOnly(ctx, tx, j, nil)
-	if err == nil && !open {
+	touched, err := job.DoneWith(ctx, tx, j, settlement(tx, j, nil))
+	if err == nil && touched[0] == 0 {
 		err = job.Permanent(errSettled)
 	}
 	return err
@@ -62,19 +59,16 @@ func settle(ctx context.Context, tx *db.Tx, j job.Job) error {
 // fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation that is settled
 // already as it is: otherwise the job of such an operation could never be given up.
 func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
-	_, err := settleOnly(ctx, tx, j, &code)
-	return err
+	if err := tx.Pipeline(ctx, settlement(tx, j, &code)); err != nil {
+		return fmt.Errorf("settle task: %w", err)
+	}
+	return nil
 }
 
-// settleOnly reports whether there was an open task.
-func settleOnly(ctx context.Context, tx *db.Tx, j job.Job, code *FailureCode) (bool, error) {
-	n, err := tx.Exec(ctx, settleTask, db.Args{
+func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
+	return db.Stmt{SQL: settleTask, Args: db.Args{
 		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now,
-	})
-	if err != nil {
-		return false, fmt.Errorf("settle task: %w", err)
-	}
-	return n > 0, nil
+	}}
 }
 
 // MarkRunning marks the operations of jobs that have begun. Losing the mark in a crash is harmless: work that is done again marks it again.

@@ -111,10 +111,10 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 }
 
 // send runs the statements in one round trip and hands the rows of the last one to read.
-func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error) (affected int64, err error) {
+func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error) (affected []int64, err error) {
 	b, skip, err := tx.batch()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, s := range stmts {
 		queue(ctx, b, s)
@@ -133,31 +133,42 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 	if read != nil {
 		plain--
 	}
-	for range plain {
+	for i := range plain {
 		tag, err := results.Exec()
 		if err != nil {
-			return 0, fmt.Errorf("execute: %w", err)
+			return nil, fmt.Errorf("execute: %w", err)
 		}
-		affected = tag.RowsAffected()
+		if i >= skip {
+			affected = append(affected, tag.RowsAffected())
+		}
 	}
 	if read == nil {
 		return affected, nil
 	}
 	rows, err := results.Query()
 	if err != nil {
-		return 0, fmt.Errorf("query: %w", err)
+		return nil, fmt.Errorf("query: %w", err)
 	}
 	defer rows.Close()
 	if err := read(rows); err != nil {
-		return 0, err
+		return nil, err
 	}
 	rows.Close()
-	return rows.CommandTag().RowsAffected(), rows.Err()
+	return affected, rows.Err()
 }
 
 // Exec runs a statement and returns how many rows it touched.
 func (tx *Tx) Exec(ctx context.Context, sql string, args Args) (int64, error) {
-	return tx.send(ctx, []Stmt{{sql, args}}, nil)
+	affected, err := tx.send(ctx, []Stmt{{sql, args}}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return affected[0], nil
+}
+
+// Counts runs statements in order in one round trip and returns how many rows each touched.
+func (tx *Tx) Counts(ctx context.Context, stmts ...Stmt) ([]int64, error) {
+	return tx.send(ctx, stmts, nil)
 }
 
 // Pipeline runs statements in order in one round trip; the first failure ends them.
@@ -284,7 +295,9 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-// end checks what COMMIT would check, then commits or rolls back.
+const checkNow = "set constraints all immediate"
+
+// end commits, or checks what COMMIT would check and rolls back.
 func (tx *Tx) end(ctx context.Context) error {
 	if !tx.started && len(tx.last) == 0 {
 		tx.ended = true
@@ -293,26 +306,22 @@ func (tx *Tx) end(ctx context.Context) error {
 	if len(tx.last) > 0 && (tx.mode == modeRead || tx.mode == modeReadOne) {
 		return errors.New("a read left statements for its end")
 	}
+	stmts := tx.last
 	switch tx.mode {
 	case modeReadOne:
 		tx.ended = true
 		return nil
 	case modeRead:
-		_, err := tx.send(ctx, []Stmt{{SQL: "commit"}}, nil)
-		tx.ended = true
-		return err
+		stmts = append(stmts, Stmt{SQL: "commit"})
+	// What COMMIT would refuse, a dry run refuses; and COMMIT itself says nothing of a transaction that a failed statement has aborted.
 	case modeWrite, modeWriteLazily:
-		stmts := append(tx.last, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "commit"}) //nolint:gocritic // tx.last is spent
-		_, err := tx.send(ctx, stmts, nil)
-		tx.ended = true
-		return err
+		stmts = append(stmts, Stmt{SQL: checkNow}, Stmt{SQL: "commit"})
 	case modeDryRun:
-		stmts := append(tx.last, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"}) //nolint:gocritic // tx.last is spent
-		_, err := tx.send(ctx, stmts, nil)
-		tx.ended = true
-		return err
+		stmts = append(stmts, Stmt{SQL: checkNow}, Stmt{SQL: "rollback"})
 	}
-	return nil
+	_, err := tx.send(ctx, stmts, nil)
+	tx.ended = true
+	return err
 }
 
 // abandon gives the connection back, rolling back whatever was not ended.

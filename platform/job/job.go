@@ -105,15 +105,25 @@ func Insert(ctx context.Context, tx *db.Tx, n New) error {
 
 // Done ends a job inside the transaction that keeps its outcome.
 func Done(ctx context.Context, tx *db.Tx, j Job) error {
-	n, err := tx.Exec(ctx, `delete from job where id = @id and worker_id = @worker and attempt = @attempt`,
-		db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt})
+	_, err := DoneWith(ctx, tx, j)
+	return err
+}
+
+// DoneWith is Done together with further statements, which follow in the same round trip; it returns how many rows each of these touched.
+// When the lease is lost they have run as well, and the error must roll them back.
+func DoneWith(ctx context.Context, tx *db.Tx, j Job, further ...db.Stmt) ([]int64, error) {
+	end := db.Stmt{
+		SQL:  `delete from job where id = @id and worker_id = @worker and attempt = @attempt`,
+		Args: db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt},
+	}
+	touched, err := tx.Counts(ctx, append([]db.Stmt{end}, further...)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if n == 0 {
-		return ErrLeaseLost
+	if touched[0] == 0 {
+		return nil, ErrLeaseLost
 	}
-	return nil
+	return touched[1:], nil
 }
 
 // Scope is the scope in which a job works: the team and user that asked for it.

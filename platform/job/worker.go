@@ -41,7 +41,7 @@ type Config struct {
 	Poll time.Duration
 	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a database.
 	Only id.ID
-	// Started is told, a few milliseconds after the claim, which jobs are still being worked on.
+	// Started is told, a moment after the claim, which jobs are still being worked on.
 	Started func(ctx context.Context, jobs []Job, at time.Time) error
 }
 
@@ -58,7 +58,8 @@ type Worker struct {
 
 const channel = "stayledger_job"
 
-const startedDelay = 5 * time.Millisecond
+// startedDelay is how long work must last to be marked as begun: a mark on work that ends at once would cost as much as its end.
+const startedDelay = 50 * time.Millisecond
 
 // stopDelay is how long jobs that were told to stop may take to let go of their rows.
 const stopDelay = time.Second
