@@ -18,6 +18,19 @@ create table job (
 create index job_due on job (priority, due_at, id);
 select stayledger_tenant('job');
 
+-- Ends a job inside the transaction that keeps its outcome. A worker that lost its lease gets SL010, and its transaction cannot commit:
+-- that is why the end of a job can travel with the commit.
+-- +goose StatementBegin
+create function job_done(job uuid, worker uuid, try smallint) returns void language plpgsql as $$
+begin
+    delete from job j where j.id = job_done.job and j.worker_id = worker and j.attempt = try;
+    if not found then
+        raise exception using errcode = 'SL010', message = 'the lease of the job is lost';
+    end if;
+end
+$$;
+-- +goose StatementEnd
+
 -- When each of the service's own periodic tasks is next due; the row is also what keeps two processes from running it together.
 create table job_schedule (
     name text primary key,
@@ -56,6 +69,30 @@ create index operation_unsettled on operation (team_id, status, id) where status
 create index operation_uncounted on operation (team_id, id) where not counted;
 create index operation_action on operation (team_id, action_id) where action_id is not null;
 select stayledger_tenant('operation');
+
+-- Settles one task of an operation and, when it is the last, the operation: failed when a task failed, else completed. An operation that has
+-- no open task is left as it is; with strict it is refused (SL011), so that nothing lands on an operation that settled meanwhile.
+-- +goose StatementBegin
+create function operation_settle(team uuid, operation uuid, code text, started timestamptz, ended timestamptz, strict boolean) returns void
+language plpgsql as $$
+begin
+    update operation o set
+        tasks_open = tasks_open - 1,
+        tasks_failed = tasks_failed + case when code is null then 0 else 1 end,
+        failure_code = coalesce(failure_code, code),
+        started_at = coalesce(started_at, greatest(started, created_at)),
+        status = case
+            when tasks_open > 1 then 'running'
+            when tasks_failed > 0 or code is not null then 'failed'
+            else 'completed' end,
+        finished_at = case when tasks_open > 1 then null else greatest(ended, started_at, started, created_at) end
+    where o.team_id = team and o.id = operation_settle.operation and tasks_open > 0;
+    if strict and not found then
+        raise exception using errcode = 'SL011', message = 'the operation has settled without this task';
+    end if;
+end
+$$;
+-- +goose StatementEnd
 
 create table operation_resource (
     team_id uuid not null,

@@ -74,8 +74,8 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 		}
 		stmts = append(stmts, s)
 	}
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
-		return nil, fmt.Errorf("start operation: %w", err)
+	for _, statement := range stmts {
+		tx.AtEnd(statement)
 	}
 	return ack, nil
 }
@@ -98,7 +98,8 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 			if err := do(ctx, tx, Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args); err != nil {
 				return err
 			}
-			return settle(ctx, tx, j)
+			settle(tx, j)
+			return nil
 		}))
 	}}
 }
@@ -121,13 +122,17 @@ func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB
 					return err
 				}
 			}
-			return settle(ctx, tx, j)
+			settle(tx, j)
+			return nil
 		}))
 	}}
 }
 
 // final marks refusals as not worth another attempt.
 func final(err error) error {
+	if db.SQLState(err) == "SL011" {
+		return job.Permanent(errSettled)
+	}
 	var refusal *apierr.Error
 	var failed *failureError
 	if errors.As(err, &refusal) && refusal.Code().Status() < http.StatusInternalServerError || errors.As(err, &failed) {

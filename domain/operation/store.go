@@ -30,30 +30,14 @@ func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
 	}
 }
 
-const settleTask = `
-	update operation set
-		tasks_open = tasks_open - 1,
-		tasks_failed = tasks_failed + case when @code::text is null then 0 else 1 end,
-		failure_code = coalesce(failure_code, @code),
-		started_at = coalesce(started_at, greatest(@started::timestamptz, created_at)),
-		status = case
-			when tasks_open > 1 then 'running'
-			when tasks_failed > 0 or @code::text is not null then 'failed'
-			else 'completed' end,
-		finished_at = case when tasks_open > 1 then null else greatest(@now::timestamptz, started_at, @started, created_at) end
-	where team_id = @team and id = @id and tasks_open > 0`
-
 // errSettled keeps what a task did from landing on an operation that was settled meanwhile, by a cancellation for example.
 var errSettled = errors.New("the operation has settled without this task")
 
-// settle ends the job, one task and, when that is the last, the operation. The job goes first: of two attempts that run at the same time
-// the second then waits there and fails, so it never counts as a task.
-func settle(ctx context.Context, tx *db.Tx, j job.Job) error {
-	touched, err := job.DoneWith(ctx, tx, j, settlement(tx, j, nil))
-	if err == nil && touched[0] == 0 {
-		err = job.Permanent(errSettled)
-	}
-	return err
+// settle ends the job, one task and, when that is the last, the operation, in the round trip of the commit. The job goes first: of two
+// attempts that run at the same time the second then waits there and fails, so it never counts as a task.
+func settle(tx *db.Tx, j job.Job) {
+	job.DoneAtEnd(tx, j)
+	tx.AtEnd(settlement(tx, j, nil))
 }
 
 // fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation that is settled
@@ -66,8 +50,8 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 }
 
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
-	return db.Stmt{SQL: settleTask, Args: db.Args{
-		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now,
+	return db.Stmt{SQL: `select operation_settle(@team, @id, @code, @started, @now, @strict)`, Args: db.Args{
+		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now, "strict": code == nil,
 	}}
 }
 

@@ -166,11 +166,6 @@ func (tx *Tx) Exec(ctx context.Context, sql string, args Args) (int64, error) {
 	return affected[0], nil
 }
 
-// Counts runs statements in order in one round trip and returns how many rows each touched.
-func (tx *Tx) Counts(ctx context.Context, stmts ...Stmt) ([]int64, error) {
-	return tx.send(ctx, stmts, nil)
-}
-
 // Pipeline runs statements in order in one round trip; the first failure ends them.
 func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
 	_, err := tx.send(ctx, stmts, nil)

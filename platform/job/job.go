@@ -105,26 +105,22 @@ func Insert(ctx context.Context, tx *db.Tx, n New) error {
 
 // Done ends a job inside the transaction that keeps its outcome.
 func Done(ctx context.Context, tx *db.Tx, j Job) error {
-	_, err := DoneWith(ctx, tx, j)
+	err := tx.Pipeline(ctx, done(j))
+	if LeaseLost(err) {
+		return ErrLeaseLost
+	}
 	return err
 }
 
-// DoneWith is Done together with further statements, which follow in the same round trip; it returns how many rows each of these touched.
-// When the lease is lost they have run as well, and the error must roll them back.
-func DoneWith(ctx context.Context, tx *db.Tx, j Job, further ...db.Stmt) ([]int64, error) {
-	end := db.Stmt{
-		SQL:  `delete from job where id = @id and worker_id = @worker and attempt = @attempt`,
-		Args: db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt},
-	}
-	touched, err := tx.Counts(ctx, append([]db.Stmt{end}, further...)...)
-	if err != nil {
-		return nil, err
-	}
-	if touched[0] == 0 {
-		return nil, ErrLeaseLost
-	}
-	return touched[1:], nil
+// DoneAtEnd is Done in the round trip of the commit. A lost lease then shows as the error of the transaction: see LeaseLost.
+func DoneAtEnd(tx *db.Tx, j Job) { tx.AtEnd(done(j)) }
+
+func done(j Job) db.Stmt {
+	return db.Stmt{SQL: `select job_done(@id, @worker, @attempt)`, Args: db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt}}
 }
+
+// LeaseLost reports that a transaction did not commit because another worker has the job.
+func LeaseLost(err error) bool { return errors.Is(err, ErrLeaseLost) || db.SQLState(err) == "SL010" }
 
 // Scope is the scope in which a job works: the team and user that asked for it.
 func (j Job) Scope() db.Scope {

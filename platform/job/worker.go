@@ -280,7 +280,7 @@ func (w *Worker) do(ctx context.Context, j Job) {
 	attempt, cancel := context.WithTimeout(ctx, h.Timeout)
 	err := protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
 	cancel()
-	if err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err != nil && !LeaseLost(err) {
 		w.finish(ctx, j, h, err)
 	}
 }
@@ -334,7 +334,7 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 		return Done(ctx, tx, j)
 	}
 	err := protect(ctx, func(ctx context.Context) error { return w.DB.Write(ctx, scope, record) })
-	if err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err != nil && !LeaseLost(err) {
 		w.Log.Error("record job failure", "job", j.ID, "error", err)
 	}
 }
