@@ -22,7 +22,13 @@ import (
 	"stayledger/platform/id"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "stayledger-file-test"); err != nil {
+		panic(err)
+	}
+	apitest.Main(m, func() { _ = os.RemoveAll(folder) })
+}
 
 const address = "https://books.example.com"
 
@@ -37,9 +43,8 @@ type world struct {
 // over what another run has in hand.
 var (
 	maintaining sync.Mutex
-	shared      = sync.OnceValues(func() (*blob.LocalStore, error) {
-		return blob.Local(filepath.Join(os.TempDir(), "stayledger-file-test")) // one folder, since nothing outlives all tests to remove it
-	})
+	folder      string // made and removed by TestMain
+	shared      = sync.OnceValues(func() (*blob.LocalStore, error) { return blob.Local(filepath.Join(folder, "store")) })
 )
 
 func newWorld(t testing.TB) *world {

@@ -52,9 +52,12 @@ func open() opened {
 	return opened{db: d, drop: drop, err: err}
 }
 
-// Main runs a package's tests and drops their database; call it from TestMain.
-func Main(m *testing.M) {
+// Main runs a package's tests, drops their database and cleans up; call it from TestMain.
+func Main(m *testing.M, cleanups ...func()) {
 	code := m.Run()
+	for _, cleanup := range cleanups {
+		cleanup()
+	}
 	if used.Load() {
 		o := once()
 		if o.db != nil {
