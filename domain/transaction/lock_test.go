@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/apitest"
 )
 
-// Proves: BKC-01, BKC-02, BKC-03, BKC-05, BKC-06, BKC-10.
+// Proves: BKC-01, BKC-02, BKC-03, BKC-05, BKC-06, BKC-10, ERR-67, ERR-69, ERR-70, RSN-16.
 func TestClosedBooksAndTheOverride(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +42,7 @@ func TestClosedBooksAndTheOverride(t *testing.T) {
 	locked(w.Put("/listings/"+w.villa.String()+"/opening-balance", object{"amount": 1}, header, "true"))
 }
 
-// Proves: BKC-07, BKC-08, DRY-10, DRY-11.
+// Proves: BKC-07, BKC-08, DRY-10, DRY-11, ERR-67, ERR-68, RSN-56, RSN-63.
 func TestStatementLocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,7 +9,7 @@ import (
 
 const marker = "zq-marker-zq"
 
-// Proves: ERR-08, ERR-09, ERR-10, ERR-82, ERR-83, ERR-84, DRY-02, DRY-05.
+// Proves: ERR-08, ERR-09, ERR-10, ERR-11, ERR-82, ERR-83, ERR-84, DRY-02, DRY-05.
 func TestBodiesAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
