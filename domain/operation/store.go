@@ -36,21 +36,22 @@ var errSettled = errors.New("the operation has settled without this task")
 // settle ends the job, one task and, when that is the last, the operation, in the round trip of the commit. The job goes first: of two
 // attempts that run at the same time the second then waits there and fails, so it never counts as a task.
 func settle(tx *db.Tx, j job.Job) {
-	job.DoneAtEnd(tx, j)
-	tx.AtEnd(settlement(tx, j, nil))
+	job.DoneAtEnd(tx, j, settlement(tx, j, nil))
 }
 
 // fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation that is settled
 // already as it is: otherwise the job of such an operation could never be given up.
 func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
-	if err := tx.Pipeline(ctx, settlement(tx, j, &code)); err != nil {
+	s := settlement(tx, j, &code)
+	if _, err := tx.Exec(ctx, "select "+s.SQL, s.Args); err != nil {
 		return fmt.Errorf("settle task: %w", err)
 	}
 	return nil
 }
 
+// settlement is the call that settles a task.
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
-	return db.Stmt{SQL: `select operation_settle(@team, @id, @code, @started, @now, @strict)`, Args: db.Args{
+	return db.Stmt{SQL: `operation_settle(@team, @id, @code, @started, @now, @strict)`, Args: db.Args{
 		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now, "strict": code == nil,
 	}}
 }

@@ -48,6 +48,8 @@ type Tx struct {
 	last     []Stmt
 	// sight is what row-level security shows at the moment; Visit changes it.
 	sight sight
+	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the transaction.
+	answered string
 	// broken is why the transaction never began; nothing may run outside one.
 	broken error
 }
@@ -63,6 +65,9 @@ type Stmt struct {
 	SQL  string
 	Args Args
 }
+
+// errAborted keeps work that went on after a failed statement from being told that it was kept: COMMIT itself does not complain.
+var errAborted = errors.New("a failed statement has aborted the transaction")
 
 var errSecondStatement = errors.New("a single-statement read sent a second statement")
 
@@ -141,6 +146,7 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 		if i >= skip {
 			affected = append(affected, tag.RowsAffected())
 		}
+		tx.answered = tag.String()
 	}
 	if read == nil {
 		return affected, nil
@@ -290,8 +296,6 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-const checkNow = "set constraints all immediate"
-
 // end commits, or checks what COMMIT would check and rolls back.
 func (tx *Tx) end(ctx context.Context) error {
 	if !tx.started && len(tx.last) == 0 {
@@ -306,16 +310,16 @@ func (tx *Tx) end(ctx context.Context) error {
 	case modeReadOne:
 		tx.ended = true
 		return nil
-	case modeRead:
+	case modeRead, modeWrite, modeWriteLazily:
 		stmts = append(stmts, Stmt{SQL: "commit"})
-	// What COMMIT would refuse, a dry run refuses; and COMMIT itself says nothing of a transaction that a failed statement has aborted.
-	case modeWrite, modeWriteLazily:
-		stmts = append(stmts, Stmt{SQL: checkNow}, Stmt{SQL: "commit"})
-	case modeDryRun:
-		stmts = append(stmts, Stmt{SQL: checkNow}, Stmt{SQL: "rollback"})
+	case modeDryRun: // what COMMIT would refuse, a dry run refuses
+		stmts = append(stmts, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"})
 	}
 	_, err := tx.send(ctx, stmts, nil)
 	tx.ended = true
+	if err == nil && tx.mode != modeDryRun && tx.answered != "COMMIT" {
+		err = errAborted
+	}
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"stayledger/platform/db"
@@ -112,11 +113,20 @@ func Done(ctx context.Context, tx *db.Tx, j Job) error {
 	return err
 }
 
-// DoneAtEnd is Done in the round trip of the commit. A lost lease then shows as the error of the transaction: see LeaseLost.
-func DoneAtEnd(tx *db.Tx, j Job) { tx.AtEnd(done(j)) }
+// DoneAtEnd is Done in the round trip of the commit, followed by a call of a function in the database. A lost lease then shows
+// as the error of the transaction: see LeaseLost.
+func DoneAtEnd(tx *db.Tx, j Job, call db.Stmt) {
+	s := done(j)
+	s.SQL += ", " + call.SQL
+	maps.Copy(s.Args, call.Args)
+	tx.AtEnd(s)
+}
 
 func done(j Job) db.Stmt {
-	return db.Stmt{SQL: `select job_done(@id, @worker, @attempt)`, Args: db.Args{"id": j.ID, "worker": j.worker, "attempt": j.Attempt}}
+	return db.Stmt{
+		SQL:  `select job_done(@job_id, @job_worker, @job_attempt)`,
+		Args: db.Args{"job_id": j.ID, "job_worker": j.worker, "job_attempt": j.Attempt},
+	}
 }
 
 // LeaseLost reports that a transaction did not commit because another worker has the job.
