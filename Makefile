@@ -39,6 +39,14 @@ fmt-check: ensure-lint
 lint: ensure-lint ## run the linters
 	@$(LINT) run ./...
 
+.PHONY: books
+books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's books and compare
+	@go test -count=1 -run Hledger ./test/books
+
+.PHONY: nightly
+nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases
+	@BOOKS_CASES=10000 go test -count=1 -timeout 5h ./test/books
+
 .PHONY: bench
 bench: ensure-postgres ## measure against the limits of docs/ and print the figures
 	@go run ./bench
@@ -63,6 +71,6 @@ openapi-check:
 migration: ## start the next migration: make migration NAME=guest_deposit
 	@scripts/migration '$(NAME)'
 
-.PHONY: ensure-postgres ensure-lint
-ensure-postgres ensure-lint: ensure-%:
+.PHONY: ensure-postgres ensure-lint ensure-hledger
+ensure-postgres ensure-lint ensure-hledger: ensure-%:
 	@scripts/ensure $*

@@ -21,7 +21,7 @@ const module = "stayledger/"
 
 // nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
 var nouns = strings.Fields(`operation team access audit webhook file contact account listing ledger connection tax fee reservation transaction
-	bank statement payment report export onboarding csvimport cutover legacy metrics`)
+	journal bank statement payment report export onboarding csvimport cutover legacy metrics`)
 
 // layers of the module, low to high: each may import those before it.
 var layers = []string{"platform", "provider", "domain", "app", "cmd"}

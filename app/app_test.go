@@ -128,10 +128,10 @@ func TestEndpointsAskForScopesThatExist(t *testing.T) {
 }
 
 // supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40).
-var supported = regexp.MustCompile(`^/(accounts|account-categories|contacts|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init)\b`)
+var supported = regexp.MustCompile(`^/(accounts|account-categories|contacts|general-ledger|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init|teams/opening-[a-z-]+)\b`)
 
 // unavailable are mutations under those paths that must not dry-run.
-var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|line-mappings)$`)
+var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|preview|line-mappings(/\{id\})?)$`)
 
 // Proves: DRY-03, DRY-53.
 func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {

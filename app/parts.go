@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/export"
 	"stayledger/domain/fee"
 	"stayledger/domain/file"
+	"stayledger/domain/journal"
 	"stayledger/domain/listing"
 	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
@@ -36,17 +37,18 @@ type Parts struct {
 func NewParts(store blob.Store, signer *blob.Signer, c Config) Parts {
 	exports := export.New(export.Config{Store: store, Signer: signer, PublicURL: c.PublicURL})
 	handlers := map[string]job.Handler{}
-	for _, m := range []map[string]job.Handler{exports.Handlers(), reservation.Handlers(), transaction.Handlers(), onboarding.Handlers()} {
+	for _, m := range []map[string]job.Handler{exports.Handlers(), reservation.Handlers(), transaction.Handlers(), journal.Handlers(), onboarding.Handlers()} {
 		maps.Copy(handlers, m)
 	}
+	handlers[listing.RefreshKind] = journal.FollowOwners(handlers[listing.RefreshKind])
 	return Parts{
 		Endpoints: slices.Concat(
-			access.Endpoints(), team.Endpoints(), onboarding.Endpoints(), operation.Endpoints(), account.Endpoints(), contact.Endpoints(),
-			listing.Endpoints(transaction.RefreshListings), tax.Endpoints(), fee.Endpoints(reservation.RefreshListings), reservation.Endpoints(), transaction.Endpoints(),
-			statement.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
+			access.Endpoints(), team.Endpoints(onboarding.Hooks()), onboarding.Endpoints(), operation.Endpoints(),
+			account.Endpoints(onboarding.AssignmentsChanged), contact.Endpoints(), listing.Endpoints(transaction.OfListings()), tax.Endpoints(),
+			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), journal.Endpoints(), statement.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
 		),
 		Handlers: handlers,
-		Every:    slices.Concat(operation.Every(c.KeepOperations), file.Every(store)),
+		Every:    slices.Concat(operation.Every(c.KeepOperations), transaction.Every(), file.Every(store)),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"stayledger/domain/access"
 	"stayledger/domain/audit"
 	"stayledger/domain/operation"
+	"stayledger/domain/report"
+	"stayledger/domain/reservation"
 	"stayledger/domain/team"
 	"stayledger/migrations"
 	"stayledger/platform/api"
@@ -53,6 +56,7 @@ type bed struct {
 	log      *os.File
 	large    tenant
 	small    tenant
+	entries  int    // of the largest ledger
 	ours     string // address of the service
 	bareHTTP string // address of the bare server
 	stop     context.CancelFunc
@@ -68,8 +72,8 @@ type startedJob struct {
 	at     time.Time
 }
 
-func newBed(ctx context.Context, rows int) (b *bed, err error) {
-	b = &bed{started: make(chan startedJob, 1000)}
+func newBed(ctx context.Context, rows, entries int) (b *bed, err error) {
+	b = &bed{entries: entries, started: make(chan startedJob, 1000)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -154,7 +158,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
-	}, append(operation.Endpoints(), initiating()))
+	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints()), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return fmt.Errorf("response compression: %w", err)

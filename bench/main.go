@@ -40,22 +40,29 @@ type section struct {
 
 func sections() []section {
 	return []section{
-		{"reads", reads}, {"growth", growth}, {"start", startLatency}, {"ack", acknowledgements}, {"lifecycle", lifecycle},
+		{"reads", reads},
+		{"growth", growth},
+		{"start", startLatency},
+		{"ack", acknowledgements},
+		{"lifecycle", lifecycle},
+		{"posting", posting},
+		{"reports", reports},
 	}
 }
 
 // options are the command line.
 type options struct {
 	out, only, profiles string
-	rows                int
+	rows, entries       int
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results.json"), "where to write the figures as JSON")
-	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, ack, lifecycle")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, ack, lifecycle, posting, reports")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
+	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -67,7 +74,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (err error) {
-	b, err := newBed(ctx, o.rows)
+	b, err := newBed(ctx, o.rows, o.entries)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"stayledger/domain/operation"
+	"stayledger/domain/reservation"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
@@ -54,7 +56,8 @@ func (b *bed) handlers() map[string]job.Handler {
 		}
 		return err
 	}
-	return map[string]job.Handler{
+	handlers := reservation.Handlers()
+	maps.Copy(handlers, map[string]job.Handler{
 		noopTask: counting,
 		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			entered := startedJob{at: time.Now()}
@@ -64,5 +67,6 @@ func (b *bed) handlers() map[string]job.Handler {
 			b.started <- entered
 			return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 		}},
-	}
+	})
+	return handlers
 }

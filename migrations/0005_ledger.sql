@@ -33,6 +33,8 @@ create index ledger_entry_account on ledger_entry (team_id, account_id, txn_at, 
 create index ledger_entry_period on ledger_entry (team_id, ownership_period_id, txn_at) where party = 'owners';
 create index ledger_entry_statement on ledger_entry (team_id, statement_id) where statement_id is not null;
 create index ledger_entry_reservation on ledger_entry (team_id, reservation_id) where reservation_id is not null;
+create index ledger_entry_transaction on ledger_entry (team_id, transaction_id) where transaction_id is not null;
+create index ledger_entry_contact on ledger_entry (team_id, contact_id) where contact_id is not null;
 create index ledger_entry_fee on ledger_entry (team_id, recurring_fee_id, txn_at) where recurring_fee_id is not null;
 select stayledger_tenant('ledger_entry');
 
@@ -49,7 +51,39 @@ create table ledger_balance (
     credit bigint not null,
     primary key (team_id, ledger, currency, account_id, party, listing_id, month)
 );
+create index ledger_balance_listing on ledger_balance (team_id, listing_id);
 select stayledger_tenant('ledger_balance');
+
+-- Month sums over all listings, for reports of the whole team; ledger_balance has them by listing. A row is split into a few, by the
+-- backend that wrote it, so that concurrent postings to the same account and month do not wait for each other: readers add the parts up.
+create table ledger_month (
+    team_id uuid not null,
+    ledger text not null,
+    currency text not null,
+    account_id uuid not null,
+    party text not null,
+    month date not null,
+    part smallint not null,
+    debit bigint not null,
+    credit bigint not null,
+    primary key (team_id, ledger, currency, account_id, party, month, part)
+);
+select stayledger_tenant('ledger_month');
+
+-- Day sums over all listings, in parts like the months: what the reports of the whole team read of the months at the edges of their period.
+create table ledger_day (
+    team_id uuid not null,
+    ledger text not null,
+    currency text not null,
+    day date not null,
+    account_id uuid not null,
+    party text not null,
+    part smallint not null,
+    debit bigint not null,
+    credit bigint not null,
+    primary key (team_id, ledger, currency, day, account_id, party, part)
+) with (fillfactor = 70);
+select stayledger_tenant('ledger_day');
 
 -- +goose StatementBegin
 create function ledger_entry_inserted() returns trigger language plpgsql as $$
@@ -61,12 +95,30 @@ begin
                where not exists (select from account t where t.team_id = a.team_id and t.id = a.account_id)) then
         raise exception using errcode = 'SL002', message = 'a posting names an unknown account';
     end if;
-    insert into ledger_balance as b (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
-        select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'),
-               date_trunc('month', txn_at)::date, coalesce(sum(cent_total) filter (where cent_total > 0), 0),
-               coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
+    with sums as (
+        select team_id, ledger, currency, account_id, coalesce(party, '') as party,
+               coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id, date_trunc('month', txn_at)::date as month,
+               coalesce(sum(cent_total) filter (where cent_total > 0), 0) as debit, coalesce(-sum(cent_total) filter (where cent_total < 0), 0) as credit
         from added where status = 'active' and ledger <> 'historical'
-        group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7
+        group by 1, 2, 3, 4, 5, 6, 7
+    ), days as (
+        insert into ledger_day as d (team_id, ledger, currency, day, account_id, party, part, debit, credit)
+            select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''), pg_backend_pid() % 4,
+                   coalesce(sum(cent_total) filter (where cent_total > 0), 0),
+                   coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
+            from added where status = 'active' and ledger <> 'historical'
+            group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
+        on conflict (team_id, ledger, currency, day, account_id, party, part)
+            do update set debit = d.debit + excluded.debit, credit = d.credit + excluded.credit
+    ), months as (
+        insert into ledger_month as m (team_id, ledger, currency, account_id, party, month, part, debit, credit)
+            select team_id, ledger, currency, account_id, party, month, pg_backend_pid() % 4, sum(debit), sum(credit)
+            from sums group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
+        on conflict (team_id, ledger, currency, account_id, party, month, part)
+            do update set debit = m.debit + excluded.debit, credit = m.credit + excluded.credit
+    )
+    insert into ledger_balance as b (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
+        select team_id, ledger, currency, account_id, party, listing_id, month, debit, credit from sums order by 1, 2, 3, 4, 5, 6, 7
     on conflict (team_id, ledger, currency, account_id, party, listing_id, month)
         do update set debit = b.debit + excluded.debit, credit = b.credit + excluded.credit;
     return null;
@@ -78,12 +130,30 @@ begin
     if exists (select from removed group by team_id, txn_code, ledger, currency, status having sum(cent_total) <> 0) then
         raise exception using errcode = 'SL001', message = 'a posting would be removed in part';
     end if;
-    insert into ledger_balance as b (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
-        select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'),
-               date_trunc('month', txn_at)::date, -coalesce(sum(cent_total) filter (where cent_total > 0), 0),
-               coalesce(sum(cent_total) filter (where cent_total < 0), 0)
+    with sums as (
+        select team_id, ledger, currency, account_id, coalesce(party, '') as party,
+               coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id, date_trunc('month', txn_at)::date as month,
+               -coalesce(sum(cent_total) filter (where cent_total > 0), 0) as debit, coalesce(sum(cent_total) filter (where cent_total < 0), 0) as credit
         from removed where status = 'active' and ledger <> 'historical'
-        group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7
+        group by 1, 2, 3, 4, 5, 6, 7
+    ), days as (
+        insert into ledger_day as d (team_id, ledger, currency, day, account_id, party, part, debit, credit)
+            select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''), pg_backend_pid() % 4,
+                   -coalesce(sum(cent_total) filter (where cent_total > 0), 0),
+                   coalesce(sum(cent_total) filter (where cent_total < 0), 0)
+            from removed where status = 'active' and ledger <> 'historical'
+            group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
+        on conflict (team_id, ledger, currency, day, account_id, party, part)
+            do update set debit = d.debit + excluded.debit, credit = d.credit + excluded.credit
+    ), months as (
+        insert into ledger_month as m (team_id, ledger, currency, account_id, party, month, part, debit, credit)
+            select team_id, ledger, currency, account_id, party, month, pg_backend_pid() % 4, sum(debit), sum(credit)
+            from sums group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
+        on conflict (team_id, ledger, currency, account_id, party, month, part)
+            do update set debit = m.debit + excluded.debit, credit = m.credit + excluded.credit
+    )
+    insert into ledger_balance as b (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
+        select team_id, ledger, currency, account_id, party, listing_id, month, debit, credit from sums order by 1, 2, 3, 4, 5, 6, 7
     on conflict (team_id, ledger, currency, account_id, party, listing_id, month)
         do update set debit = b.debit + excluded.debit, credit = b.credit + excluded.credit;
     return null;

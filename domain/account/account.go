@@ -55,29 +55,6 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
 
-// BankingCategory says whose money a bank account holds.
-type BankingCategory string
-
-// The categories of bank accounts.
-const (
-	Trust     BankingCategory = "trust"
-	Operating BankingCategory = "operating"
-	External  BankingCategory = "external"
-)
-
-// Enum lists the categories of bank accounts.
-func (BankingCategory) Enum() []string {
-	return []string{string(Trust), string(Operating), string(External)}
-}
-
-// Banking is what only a bank account has.
-type Banking struct {
-	Category BankingCategory `json:"category"`
-	Type     *string         `json:"type" doc:"Kind of bank account, such as deposit."`
-	Last4    *string         `json:"last4" doc:"Last four digits of the account number; no two bank accounts of a team share them."`
-	Currency string          `json:"currency" doc:"ISO 4217 code in lower case."`
-}
-
 // CategoryRef is the category of an account.
 type CategoryRef struct {
 	ID             id.ID          `json:"id"`
@@ -141,100 +118,6 @@ var (
 	errDuplicateLast4       = apierr.New(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4, "Last four digits are used by another bank account or feed")
 	errClassificationLocked = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change")
 	errInUse                = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
+	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger cannot change")
 	errNotBank              = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
 )
-
-// LockContext tells the caller of a refused deletion what still uses the record, and what to do instead when something can be done.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
-}
-
-// Last4Context names those who hold the digits already.
-type Last4Context struct {
-	AccountIDs           []id.ID `json:"accountIds"`
-	AccountConnectionIDs []id.ID `json:"accountConnectionIds"`
-	LastDigits           string  `json:"lastDigits"`
-}
-
-// last4Taken refuses digits that others hold. Rules ERR-117, ERR-118, ERR-120, ERR-121.
-func last4Taken(a *Account, holders []id.ID) *apierr.Error {
-	return errDuplicateLast4.
-		With(Last4Context{AccountIDs: holders, AccountConnectionIDs: []id.ID{}, LastDigits: *a.Banking.Last4}).
-		At(at("Last four digits are used by another bank account or feed", "duplicateLast4", "banking", "last4"))
-}
-
-// Usage is what refers to an account.
-type Usage struct {
-	JournalEntries bool
-	LockedEntries  bool // entries in closed books or on an owner statement
-	Transactions   bool
-	Reservations   bool // lines that name the account
-	RecurringFees  bool
-	ActiveFees     bool
-	LineMappings   bool
-	Assignments    bool
-	OffsetAccounts bool
-	PayoutAccounts bool // contacts that are paid from the account
-}
-
-// deletion lists what keeps the account from being deleted.
-func (u Usage) deletion() []string {
-	return reasonsOf([]reason{
-		{u.JournalEntries, "journalEntries"},
-		{u.Transactions, "transactions"},
-		{u.Reservations, "reservations"},
-		{u.RecurringFees, "recurringFees"},
-		{u.LineMappings, "lineMappings"},
-		{u.Assignments, "assignments"},
-		{u.OffsetAccounts, "offsetAccounts"},
-		{u.PayoutAccounts, "payoutAccounts"},
-	})
-}
-
-// archiving lists what keeps the account from being archived: history alone does not, but locked history and parts still played do.
-func (u Usage) archiving() []string {
-	return reasonsOf([]reason{
-		{u.LockedEntries, "lockedJournalEntries"},
-		{u.ActiveFees, "recurringFees"},
-		{u.LineMappings, "lineMappings"},
-		{u.Assignments, "assignments"},
-		{u.PayoutAccounts, "payoutAccounts"},
-	})
-}
-
-// checkDelete refuses to delete an account in use: ERR-72, ERR-73, ERR-74, RSN-03.
-func (u Usage) checkDelete() error {
-	held := u.deletion()
-	if held == nil {
-		return nil
-	}
-	context := LockContext{LockReasons: held}
-	if u.archiving() == nil {
-		context.SuggestedOnLocked = "archive"
-	}
-	return errInUse.With(context)
-}
-
-// checkArchive refuses to archive an account that still plays a part.
-func (u Usage) checkArchive() error {
-	if held := u.archiving(); held != nil {
-		return errInUse.With(LockContext{LockReasons: held})
-	}
-	return nil
-}
-
-type reason struct {
-	holds bool
-	name  string
-}
-
-func reasonsOf(all []reason) []string {
-	var out []string
-	for _, r := range all {
-		if r.holds {
-			out = append(out, r.name)
-		}
-	}
-	return out
-}

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"stayledger/platform/apierr"
@@ -83,4 +84,33 @@ func Require(have map[Assignment]id.ID, need ...Assignment) error {
 		return nil
 	}
 	return errRequiredMissing.With(Missing{missing})
+}
+
+// Reassigned is a part that went from one account to another; the zero id stands for no account.
+type Reassigned struct {
+	Assignment Assignment
+	From, To   id.ID
+}
+
+// Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.
+func Reassignments(before, after map[Assignment]id.ID) []Reassigned {
+	var out []Reassigned
+	for _, name := range Assignment("").Enum() {
+		if a := Assignment(name); before[a] != after[a] {
+			out = append(out, Reassigned{a, before[a], after[a]})
+		}
+	}
+	return out
+}
+
+// Follow is told of parts that other accounts play now, in the transaction that changes them, so that the journals follow.
+type Follow func(ctx context.Context, tx *db.Tx, changed []Reassigned) error
+
+// holdAssignments keeps journals from being derived until the transaction ends: whoever derives shares the team's row, so it either sees the
+// change or is told of it.
+func holdAssignments(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
+	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
+		return nil, fmt.Errorf("lock team: %w", err)
+	}
+	return Assigned(ctx, tx)
 }

@@ -53,7 +53,7 @@ func at(message, code string, path ...any) apierr.Issue {
 }
 
 // apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account, banking data on an
-// account that is none, a classification that is locked, a part that only a bank account can play.
+// account that is none, a classification that is locked, a part that the type of account cannot play.
 func (in *Update) apply(a *Account, k known) error {
 	if in.CategoryID != nil {
 		if k.category == nil {
@@ -114,6 +114,9 @@ func (in *Update) applyBanking(a *Account) error {
 		changed = *a.Banking
 	}
 	if b.Category != nil {
+		if a.CategoryLock != nil && *b.Category != changed.Category {
+			return errBankingLocked.At(at("The bank account's ledger cannot change", "accountClassificationLocked", "banking", "category"))
+		}
 		changed.Category = *b.Category
 	}
 	if b.Currency != nil {
@@ -135,6 +138,9 @@ func (in *Update) applyAssignments(a *Account) error {
 	for i, part := range in.Assignments {
 		if part.needsBank() && a.Type != TypeBank {
 			return errNotBank.At(at("Account is not a bank account", "notBankAccount", "assignments", i))
+		}
+		if a.Type == TypeNonPosting {
+			return apierr.BadRequest.At(at("Account is not posted to", "nonPostingAccount", "assignments", i))
 		}
 		if slices.Index(in.Assignments, part) != i {
 			return apierr.BadRequest.At(at("List holds an item twice", "unique", "assignments", i))

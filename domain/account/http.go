@@ -7,13 +7,17 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/page"
 )
 
 const tag = "Accounts"
 
-// Endpoints are the routes of accounts and their categories.
-func Endpoints() []api.Endpoint {
+// handler holds what the writes of accounts set off in packages that build on this one.
+type handler struct{ follow Follow }
+
+// Endpoints are the routes of accounts and their categories; follow, unless it is nil, is told of parts that other accounts play
+// after a write.
+func Endpoints(follow Follow) []api.Endpoint {
+	h := handler{follow}
 	return append(categoryEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts", ID: "listAccounts", Tag: tag, Summary: "List the chart of accounts",
@@ -25,7 +29,7 @@ func Endpoints() []api.Endpoint {
 				" bank account (reason notBankAccount), 400 for last digits in use (reason duplicateLast4), 409 for a name or code in use (reason" +
 				" duplicateName), 409 for a reference in use (reason duplicateUniqueRef).",
 			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
-		}, create),
+		}, h.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts/{id}", ID: "getAccount", Tag: tag, Summary: "Read an account",
 			Doc: "Fails with 404 for an unknown account.", Scopes: []string{"accounts:read"}, OneStatement: true,
@@ -37,47 +41,15 @@ func Endpoints() []api.Endpoint {
 				" accountClassificationLocked), as creating does, and with 400 when an account that is still used would go inactive (reason" +
 				" accountInUse).",
 			Scopes: []string{"accounts:write"}, DryRun: true,
-		}, put),
+		}, h.put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/accounts/{id}", ID: "deleteAccount", Tag: tag, Summary: "Delete or archive an account",
 			Doc: "Fails with 404 for an unknown account, 400 for one in use (reason accountInUse, context.lockReasons). Where" +
 				" context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"accounts:delete"}, DryRun: true,
 		}, del),
+		summaryEndpoint(),
 	)
-}
-
-type listInput struct {
-	page.Params
-	Sort           string         `query:"sort" enum:"name,-name,code,-code,createdAt,-createdAt" default:"code"`
-	IDs            []string       `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
-	Type           Type           `query:"type"`
-	Classification Classification `query:"classification"`
-	Status         Status         `query:"status"`
-	Assignment     Assignment     `query:"assignment"`
-	Search         string         `query:"search" maxLength:"200" doc:"Part of the name or code."`
-}
-
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Account], error) {
-	q := accountQuery(tx)
-	byIDs(&q, "a.id", in.IDs)
-	if in.Type != "" {
-		q.And("a.type = @type", db.Args{"type": in.Type})
-	}
-	if in.Classification != "" {
-		q.And("c.classification = @classification", db.Args{"classification": in.Classification})
-	}
-	if in.Status != "" {
-		q.And("a.status = @status", db.Args{"status": in.Status})
-	}
-	if in.Assignment != "" {
-		q.And("a.id = (select s.account_id from account_assignment s where s.team_id = a.team_id and s.assignment = @assignment)",
-			db.Args{"assignment": in.Assignment})
-	}
-	if in.Search != "" {
-		q.And("(a.name ilike @search or a.code ilike @search)", db.Args{"search": page.Like(in.Search)})
-	}
-	return page.List[Account](ctx, tx, q, in.Params, in.Sort)
 }
 
 type getInput struct {
@@ -88,9 +60,10 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Account, error) { retur
 
 type createInput struct{ Body Create }
 
-func create(ctx context.Context, tx *db.Tx, in *createInput) (*Account, error) {
+func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Account, error) {
 	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
-	return write(ctx, tx, a, &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common})
+	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
+	return h.assigning(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
 }
 
 type putInput struct {
@@ -98,16 +71,42 @@ type putInput struct {
 	Body Update
 }
 
-func put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, error) {
-	a, err := lock(ctx, tx, in.ID)
+func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, error) {
+	return h.assigning(ctx, tx, &in.Body, func() (*Account, error) {
+		a, err := lock(ctx, tx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return write(ctx, tx, a, &in.Body)
+	})
+}
+
+// assigning writes an account and tells who follows which parts other accounts play now.
+func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write func() (*Account, error)) (*Account, error) {
+	if in.Assignments == nil {
+		return write()
+	}
+	before, err := holdAssignments(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	return write(ctx, tx, a, &in.Body)
+	a, err := write()
+	if err != nil {
+		return nil, err
+	}
+	after, err := Assigned(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	changed := Reassignments(before, after)
+	if changed == nil || h.follow == nil {
+		return a, nil
+	}
+	return a, h.follow(ctx, tx, changed)
 }
 
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
-	isNew, was := a.CreatedAt.IsZero(), a.Status
+	isNew := a.CreatedAt.IsZero()
 	k, err := loadKnown(ctx, tx, in)
 	if err != nil {
 		return nil, err
@@ -124,16 +123,6 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 			return nil, last4Taken(a, holders)
 		}
 	}
-	if a.Status == Inactive && (was == Active || len(a.Assignments) > 0) {
-		used, err := usage(ctx, tx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		used.Assignments = len(a.Assignments) > 0
-		if err := used.checkArchive(); err != nil {
-			return nil, err
-		}
-	}
 	err = tx.Pipeline(ctx, save(tx, a, isNew)...)
 	if db.Constraint(err) == "account_last4" {
 		// Somebody took the digits since they were looked up; the holder cannot be read in a failed transaction.
@@ -141,6 +130,15 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	}
 	if err != nil {
 		return nil, conflict(err)
+	}
+	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
+		uses, err := usesOf(ctx, tx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkArchive(uses); err != nil {
+			return nil, err
+		}
 	}
 	return one(ctx, tx, a.ID)
 }
@@ -154,15 +152,15 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if _, err := lock(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
-	used, err := usage(ctx, tx, in.ID)
+	uses, err := usesOf(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	refused := used.checkDelete()
+	refused := checkDelete(uses)
 	switch {
 	case refused == nil:
 		err = remove(ctx, tx, in.ID)
-	case in.OnLocked == "archive" && used.checkArchive() == nil:
+	case in.OnLocked == "archive" && checkArchive(uses) == nil:
 		err = archive(ctx, tx, in.ID)
 	default:
 		return nil, refused

@@ -1,19 +1,16 @@
 package account_test
 
 import (
-	"fmt"
 	"maps"
-	"slices"
 	"testing"
 
 	"stayledger/domain/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
-// Proves: DRY-29.
+// Proves: DRY-29, DRY-31.
 func TestAccountLife(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
@@ -33,6 +30,7 @@ func TestAccountLife(t *testing.T) {
 		}
 	}
 	x.Post("/accounts?dryRun=true", object{"name": "Dry", "type": "ledger", "categoryId": assets}).Want(201)
+	x.Post("/accounts?dryRun=true", object{"name": "Dry", "type": "bank", "categoryId": assets, "banking": object{"category": "trust"}}).Want(201)
 	if got := x.Get("/accounts").Int("pagination.total"); got != 2 {
 		t.Errorf("%d accounts", got)
 	}
@@ -75,6 +73,7 @@ func TestAccountRefused(t *testing.T) {
 		},
 		{object{"name": "A", "type": "ledger", "categoryId": assets, "assignments": []string{"openingBalance", "openingBalance"}}, "", "unique", "assignments.1"},
 		{object{"name": "A", "type": "ledger", "categoryId": assets, "assignments": []string{"king"}}, "", "enum", "assignments.0"},
+		{object{"name": "A", "type": "nonPosting", "categoryId": assets, "assignments": []string{"openingBalance"}}, "", "nonPostingAccount", "assignments.0"},
 		{object{"name": "A", "type": "equity", "categoryId": assets}, "", "enum", "type"},
 	} {
 		x.Post("/accounts", test.body).WantError(apierr.CodeBadRequest, test.reason).WantIssue(test.code, test.path)
@@ -131,6 +130,8 @@ func TestDuplicateLast4(t *testing.T) {
 	x.Put("/accounts/"+first, object{"banking": object{"last4": "1234"}}).Want(200)
 }
 
+// The ledger that a bank account's money is in is part of its classification.
+//
 // Proves: RSN-01.
 func TestClassificationIsLockedByEntries(t *testing.T) {
 	t.Parallel()
@@ -149,118 +150,11 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 	x.Put("/account-categories/"+sibling, object{"name": "Renamed"}).Want(200)
 	x.Put("/account-categories/"+income, object{"classification": "expense"}).Want(200)
 	x.Put(path, object{"categoryId": category(x, "Liabilities too", "liability")}).Want(200)
-}
-
-// Proves: ERR-72, ERR-73, ERR-74, RSN-03.
-func TestAccountInUse(t *testing.T) {
-	t.Parallel()
-	x, codes := standard(t)
-	post(x, "2026-02-01", codes["2100"], codes["2300"])
-	path := func(code string) string { return "/accounts/" + codes[code].String() }
-	fee := id.New(x.DB.Now())
-	x.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id,
-			debit_account_id, created_at, updated_at)
-		values (@team, @id, 'Fee', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @credit, @debit, now(), now())`,
-		db.Args{"id": fee, "credit": codes["4100"], "debit": codes["5100"]})
-	for _, test := range []struct{ code, reasons, suggested string }{
-		{"2200", `["assignments"]`, ""},
-		{"4030", `["lineMappings"]`, ""},
-		{"4100", `["recurringFees"]`, ""},
-		{"2300", `["journalEntries"]`, "archive"},
-		{"2100", `["journalEntries","lineMappings"]`, ""},
-	} {
-		r := x.Delete(path(test.code)).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-		if got := r.String("context.lockReasons"); got != test.reasons {
-			t.Errorf("%s: reasons %s", test.code, got)
-		}
-		if suggested := r.Has("context.suggestedOnLocked"); suggested != (test.suggested != "") {
-			t.Errorf("%s: %s", test.code, r.Body)
-		}
-		if test.suggested == "" {
-			x.Delete(path(test.code)+"?onLocked=archive").WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-			x.Put(path(test.code), object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-		}
-	}
-	x.Delete(path("2300") + "?onLocked=archive").Want(204)
-	if got := x.Get(path("2300")).Want(200).String("status"); got != "inactive" {
-		t.Errorf("the status is %s", got)
-	}
-	x.Put(path("2300"), object{"assignments": []string{"transfer_ownerPayout"}}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
-	x.Put(path("2300"), object{"assignments": []string{"openingBalance"}}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-	x.Exec(`update fee set status = 'inactive' where team_id = @team`, nil)
-	x.Put(path("4100"), object{"status": "inactive"}).Want(200)
-	x.Delete(path("5200")).Want(204)
-}
-
-func TestLockedHistoryKeepsAnAccountActive(t *testing.T) {
-	t.Parallel()
-	x, codes := standard(t)
-	post(x, "2026-02-01", codes["5110"], codes["2300"])
-	x.System(closeBooks(x.ID, "2026-03-01"))
-	path := "/accounts/" + codes["5110"].String()
-	if r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse); r.Has("context.suggestedOnLocked") {
-		t.Errorf("got %s", r.Body)
-	}
-	r := x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-	if got := r.String("context.lockReasons"); got != `["lockedJournalEntries"]` {
-		t.Errorf("reasons %s", got)
-	}
-	x.System(closeBooks(x.ID, "2026-02-01"))
-	x.Exec(`update ledger_entry set statement_id = @statement where team_id = @team`, db.Args{"statement": id.New(x.DB.Now())})
-	x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
-	x.Exec(`update ledger_entry set statement_id = null where team_id = @team`, nil)
-	x.Put(path, object{"status": "inactive"}).Want(200)
-}
-
-func TestAssignmentsMove(t *testing.T) {
-	t.Parallel()
-	x, codes := standard(t)
-	to := "/accounts/" + codes["2300"].String()
-	r := x.Put(to, object{"assignments": []string{"accountsPayable", "openingBalance"}}).Want(200)
-	if got := r.String("assignments"); got != `["accountsPayable","openingBalance"]` {
-		t.Errorf("assigned %s", got)
-	}
-	for _, code := range []string{"2200", "2900"} {
-		if got := x.Get("/accounts/" + codes[code].String()).String("assignments"); got != "[]" {
-			t.Errorf("%s still has %s", code, got)
-		}
-	}
-	x.Put(to, object{"assignments": []string{"openingBalance"}}).Want(200)
-	if got := x.Get("/accounts?assignment=accountsPayable").Int("pagination.total"); got != 0 {
-		t.Errorf("%d accounts play a part that was given up", got)
-	}
-}
-
-func TestAccountLists(t *testing.T) {
-	t.Parallel()
-	x, codes := standard(t)
-	list := func(query string) []string {
-		r := x.Get("/accounts?" + query).Want(200)
-		out := []string{}
-		for i := range r.Len("data") {
-			out = append(out, r.String(fmt.Sprintf("data.%d.code", i)))
-		}
-		return out
-	}
-	for query, want := range map[string][]string{
-		"type=bank":                                {"1000", "1010"},
-		"type=bank&sort=-code":                     {"1010", "1000"},
-		"assignment=payout_bankAccount":            {"1000"},
-		"search=cleaning":                          {"4010", "4110", "5110"},
-		"search=cleaning&sort=name":                {"5110", "4010", "4110"},
-		"classification=asset&type=ledger":         {"1100", "1110", "1120"},
-		"status=inactive":                          {},
-		"ids=" + codes["1000"].String():            {"1000"},
-		"type=bank&ids=!" + codes["1000"].String(): {"1010"},
-	} {
-		if got := list(query); !slices.Equal(got, want) {
-			t.Errorf("%s: got %v, want %v", query, got, want)
-		}
-	}
-	r := x.Get("/account-categories?classification=expense&sort=-position").Want(200)
-	if r.Len("data") != 3 || r.String("data.0.name") != "Property expenses" {
-		t.Errorf("categories %s", r.Body)
-	}
+	bank := "/accounts/" + codes["1000"].String()
+	x.Put(bank, object{"banking": object{"category": "operating"}}).
+		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.category")
+	x.Put(bank, object{"banking": object{"category": "trust", "type": "savings"}}).Want(200)
+	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"category": "trust"}}).Want(200)
 }
 
 // Proves: PAG-31.

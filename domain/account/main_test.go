@@ -16,7 +16,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: account.Endpoints()})
+	return apitest.New(t, apitest.Config{Endpoints: account.Endpoints(nil)})
 }
 
 // standard makes a team with the standard chart and gives the ids of its accounts by code.
@@ -62,4 +62,35 @@ func closeBooks(team id.ID, day string) db.Work {
 		_, err := tx.Exec(ctx, `update team set books_closed_at = @day::text::date where id = @team`, db.Args{"team": team, "day": day})
 		return err
 	}
+}
+
+// transaction makes the row of a transaction that moves money on a bank account; its entries are made by moved.
+func transaction(x *apitest.Team, bank id.ID) id.ID {
+	made := id.New(x.DB.Now())
+	x.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
+		values (@team, @id::uuid, @id::uuid::text, 'deposit', '2026-02-01', 'usd', @bank, 100, now(), now())`, db.Args{"id": made, "bank": bank})
+	return made
+}
+
+// moved books a movement on a bank account and another, of a transaction or, for the zero id, by hand.
+func moved(x *apitest.Team, day string, accounts [2]id.ID, of id.ID, cents int64) {
+	source := id.New(x.DB.Now())
+	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
+		select @team, gen_random_uuid(), @source::uuid, @source::uuid::text, v.ref, 'trust', @day::text::date, v.account, v.cents, 'usd', @of::uuid, 'manual', now()
+		from (values ('d', @bank::uuid, @cents::bigint), ('c', @other::uuid, -@cents::bigint)) v (ref, account, cents)`,
+		db.Args{"source": source, "day": day, "bank": accounts[0], "other": accounts[1], "cents": cents, "of": of})
+}
+
+// record makes a movement that the bank reports.
+func record(x *apitest.Team, bank id.ID, day string, cents int64) id.ID {
+	made := id.New(x.DB.Now())
+	x.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
+		values (@team, @id, @bank, @day::text::date, @cents, now(), now())`, db.Args{"id": made, "bank": bank, "day": day, "cents": cents})
+	return made
+}
+
+func match(x *apitest.Team, bank, record, transaction id.ID, cents int64) {
+	x.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		values (@team, @record, @transaction, @bank, @cents, now())`,
+		db.Args{"record": record, "transaction": transaction, "bank": bank, "cents": cents})
 }

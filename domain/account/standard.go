@@ -142,7 +142,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	for _, m := range standardMappings() {
 		writes = append(writes, db.Stmt{
 			SQL: `insert into reservation_line_mapping (team_id, line_type, account_id, party) values (@team, @type, @account, @party)
-				on conflict (team_id, line_type) do nothing`,
+				on conflict do nothing`,
 			Args: db.Args{"team": tx.Team, "type": m.lineType, "account": have.codes[m.code], "party": m.party},
 		})
 	}

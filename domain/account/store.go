@@ -7,13 +7,37 @@ import (
 	"strings"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
 
 const (
-	accountColumns = `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
+	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
+	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
+	fullBanking  = plainBanking + ` || jsonb_build_object(
+		'bankRecords', (
+			select jsonb_build_object('reconciled', count(*) filter (where made.cents = r.amount), 'total', count(*),
+				'unreconciled', count(*) filter (where made.cents is distinct from r.amount), 'latestCreatedAt', max(r.created_at))
+			from bank_record r left join (
+				select c.bank_record_id, sum(c.cent_total) as cents from bank_reconciliation c
+				where c.team_id = a.team_id and c.account_id = a.id group by 1) made on made.bank_record_id = r.id
+			where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction'),
+		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
+			(select coalesce(sum(m.debit - m.credit), 0) from ledger_month m
+				where m.team_id = a.team_id and m.account_id = a.id and m.currency = a.banking_currency and m.month < date_trunc('month', @today::date))
+			+ (select coalesce(sum(e.cent_total), 0) from ledger_entry e
+				where e.team_id = a.team_id and e.account_id = a.id and e.currency = a.banking_currency and e.status = 'active'
+					and e.ledger <> 'historical' and e.txn_at between date_trunc('month', @today::date) and @today::date)))`
+	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
+	categoryColumns = `id, name, classification, position, created_at`
+)
+
+// columns of an account with its banking told by the given expression.
+func columns(banking string) string {
+	return `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
 		jsonb_build_object('id', c.id, 'name', c.name, 'classification', c.classification) as category, c.classification,
 		case when exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)
 			then jsonb_build_object('status', 'locked', 'reason', 'immutable') end as category_lock,
@@ -21,17 +45,13 @@ const (
 			where s.team_id = a.team_id and s.account_id = a.id), '{}') as assignments,
 		case when o.id is not null
 			then jsonb_build_object('id', o.id, 'name', o.name, 'uniqueRef', o.unique_ref, 'status', o.status) end as offset_account,
-		case when a.type = 'bank' then jsonb_build_object('category', a.banking_category, 'type', a.banking_type,
-			'last4', a.banking_last4, 'currency', a.banking_currency) end as banking,
+		case when a.type = 'bank' then ` + banking + ` end as banking,
 		'[]'::jsonb as issues, a.created_at, a.updated_at`
-	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
-		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
-	categoryColumns = `id, name, classification, position, created_at`
-)
+}
 
-// ByID gives accounts of the team by id; ids that name none are absent.
+// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
-	rows, err := db.Select[Account](ctx, tx, `select `+accountColumns+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`,
+	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
@@ -45,9 +65,11 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error
 
 func accountQuery(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: accountColumns, From: accountFrom, Where: []string{"a.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns(fullBanking), From: accountFrom, Where: []string{"a.team_id = @team"},
+		Args: db.Args{"team": tx.Team, "today": day.Of(tx.Now)},
 		Sorts: page.Sorts{
 			"name": {Expr: "a.name", Text: true}, "code": {Expr: "a.code", Text: true, Nullable: true}, "createdAt": {Expr: "a.created_at"},
+			"updatedAt": {Expr: "a.updated_at"}, "type": {Expr: "a.type"}, "status": {Expr: "a.status"}, "category": {Expr: "c.position"},
 		},
 		Default: "code", ID: "a.id",
 	}
@@ -65,21 +87,23 @@ func byIDs(q *page.Query, column string, list []string) {
 	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
 }
 
+// one reads an account as it is told to a caller.
 func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
-	found, err := ByID(ctx, tx, []id.ID{account})
+	q := accountQuery(tx)
+	q.And("a.id = @id", db.Args{"id": account})
+	rows, err := db.Select[Account](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read account: %w", err)
 	}
-	a, ok := found[account]
-	if !ok {
+	if len(rows) == 0 {
 		return nil, apierr.NotFound
 	}
-	return &a, nil
+	return &rows[0], nil
 }
 
 // lock keeps an account from changing until the transaction ends and reads it.
 func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
-	rows, err := db.Select[Account](ctx, tx, `select `+accountColumns+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
+	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
 		db.Args{"team": tx.Team, "id": account})
 	if err != nil {
 		return nil, fmt.Errorf("lock account: %w", err)
@@ -101,11 +125,13 @@ func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 		k.category = c
 	}
 	if v := in.OffsetAccountID.Value; v != nil {
-		a, err := one(ctx, tx, *v)
-		if err != nil && !errors.Is(err, apierr.NotFound) {
+		found, err := ByID(ctx, tx, []id.ID{*v})
+		if err != nil {
 			return k, err
 		}
-		k.offset = a
+		if a, known := found[*v]; known {
+			k.offset = &a
+		}
 	}
 	return k, nil
 }
@@ -168,23 +194,6 @@ func conflict(err error) error {
 		return errDuplicateUniqueRef.Because(err)
 	}
 	return err
-}
-
-func usage(ctx context.Context, tx *db.Tx, account id.ID) (Usage, error) {
-	return db.Get[Usage](ctx, tx, `select
-		exists (select from ledger_entry where team_id = @team and account_id = @id) as journal_entries,
-		exists (select from ledger_entry e join team t on t.id = e.team_id where e.team_id = @team and e.account_id = @id
-			and (e.txn_at < t.books_closed_at or e.statement_id is not null)) as locked_entries,
-		exists (select from transaction where team_id = @team and (account_id = @id or payment_account_id = @id))
-			or exists (select from transaction_line where team_id = @team and account_id = @id) as transactions,
-		exists (select from reservation_line where team_id = @team and account_id = @id) as reservations,
-		exists (select from fee where team_id = @team and (credit_account_id = @id or debit_account_id = @id)) as recurring_fees,
-		exists (select from fee where team_id = @team and status = 'active' and (credit_account_id = @id or debit_account_id = @id)) as active_fees,
-		exists (select from reservation_line_mapping where team_id = @team and account_id = @id) as line_mappings,
-		exists (select from account_assignment where team_id = @team and account_id = @id) as assignments,
-		exists (select from account where team_id = @team and offset_account_id = @id) as offset_accounts,
-		exists (select from contact where team_id = @team and payout_account_id = @id) as payout_accounts`,
-		db.Args{"team": tx.Team, "id": account})
 }
 
 func remove(ctx context.Context, tx *db.Tx, account id.ID) error {

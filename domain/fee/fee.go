@@ -3,12 +3,8 @@
 package fee
 
 import (
-	"errors"
-	"slices"
-	"strings"
-	"unicode/utf8"
-
 	"stayledger/domain/ledger"
+	"stayledger/domain/tax"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -49,41 +45,77 @@ const (
 	BookedAt Recognition = "bookedAt"
 )
 
+// The statuses of a fee.
+const (
+	active   = "active"
+	inactive = "inactive"
+)
+
 // AccountRef names an account.
 type AccountRef struct {
 	ID   id.ID  `json:"id"`
 	Name string `json:"name"`
 }
 
-// Fee is a recurring fee.
-type Fee struct {
-	ID                    id.ID        `json:"id"`
-	UniqueRef             *string      `json:"uniqueRef"`
-	Name                  string       `json:"name"`
-	Icon                  *string      `json:"icon"`
-	Status                string       `json:"status" enum:"active,inactive"`
-	Type                  Type         `json:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
-	Formula               string       `json:"formula" doc:"What a percentage fee is taken of, such as rent + cleaningFee - discount; empty for a flat one."`
-	RateType              RateType     `json:"rateType" enum:"flat,percentage"`
-	DefaultRate           int64        `json:"defaultRate" doc:"Cents per reservation (flat), or parts per 100000 of the formula's value (percentage)."`
-	RevenueRecognition    *Recognition `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
-	CreditParty           ledger.Party `json:"creditParty" enum:"owners,manager"`
-	DebitParty            ledger.Party `json:"debitParty" enum:"owners,manager"`
-	CreditAccountID       id.ID        `json:"creditAccountId"`
-	DebitAccountID        id.ID        `json:"debitAccountId"`
-	CreditAccount         AccountRef   `json:"creditAccount"`
-	DebitAccount          AccountRef   `json:"debitAccount"`
-	BookingChannelsFilter []string     `json:"bookingChannelsFilter" doc:"Channels that the fee applies to; empty means all."`
-	Lock                  ledger.Lock  `json:"lock" db:"-" doc:"What holds journal entries of the fee; at most 100 statements and dates are named."`
-	CreatedAt             day.Instant  `json:"createdAt"`
-	UpdatedAt             day.Instant  `json:"updatedAt"`
-	// ListingPeriods are shown by the single read alone.
-	ListingPeriods []Period `json:"listingPeriods,omitzero" db:"-"`
+// TaxRateRef names a tax rate.
+type TaxRateRef struct {
+	ID          id.ID      `json:"id"`
+	Name        string     `json:"name"`
+	BasisPoints money.Rate `json:"basisPoints" doc:"Parts per 100000."`
 }
 
-// Applies reports whether the fee is charged on a reservation of a booking platform.
-func (f Fee) Applies(platform string) bool {
-	return len(f.BookingChannelsFilter) == 0 || slices.ContainsFunc(f.BookingChannelsFilter, func(channel string) bool { return strings.EqualFold(channel, platform) })
+// Financial is a line type of the formula, and an account that its lines are posted on.
+type Financial struct {
+	LineType  string  `json:"lineType"`
+	AccountID id.ID   `json:"accountId"`
+	Name      string  `json:"name" doc:"That of the account."`
+	App       *AppRef `json:"app" doc:"The app whose lines these are; null means any."`
+	Channel   *string `json:"channel" doc:"The booking platform whose lines these are; null means any."`
+}
+
+// AppRef names an app.
+type AppRef struct {
+	ID string `json:"id"`
+}
+
+// Fee is a recurring fee.
+type Fee struct {
+	ID                     id.ID                `json:"id"`
+	UniqueRef              *string              `json:"uniqueRef"`
+	Name                   string               `json:"name"`
+	Icon                   *string              `json:"icon"`
+	Status                 string               `json:"status" enum:"active,inactive"`
+	Type                   Type                 `json:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Formula                string               `json:"formula" doc:"What a percentage fee is taken of, such as rent + cleaningFee - discount; empty for a flat one."`
+	RateType               RateType             `json:"rateType" enum:"flat,percentage"`
+	DefaultRate            int64                `json:"defaultRate" doc:"Cents per reservation (flat), or parts per 100000 of the formula's value (percentage)."`
+	RevenueRecognition     *Recognition         `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
+	CreditParty            ledger.Party         `json:"creditParty" enum:"owners,manager"`
+	DebitParty             ledger.Party         `json:"debitParty" enum:"owners,manager"`
+	CreditAccountID        id.ID                `json:"creditAccountId"`
+	DebitAccountID         id.ID                `json:"debitAccountId"`
+	CreditAccount          AccountRef           `json:"creditAccount"`
+	DebitAccount           AccountRef           `json:"debitAccount"`
+	ChargeBasis            ChargeBasis          `json:"chargeBasis" doc:"How often a flat rate is charged."`
+	TaxRateID              *id.ID               `json:"taxRateId"`
+	TaxRate                *TaxRateRef          `json:"taxRate"`
+	TaxBehavior            *tax.Behavior        `json:"taxBehavior" doc:"included takes the tax out of what the fee comes to, excluded adds it."`
+	StatusFilter           StatusFilter         `json:"statusFilter" doc:"Reservations that the fee is charged on."`
+	OwnerStayFilter        OwnerStayFilter      `json:"ownerStayFilter"`
+	BookingChannelsFilter  []string             `json:"bookingChannelsFilter" doc:"Channels that the fee applies to; empty means all."`
+	AccountTotalConditions []Condition          `json:"accountTotalConditions" doc:"The fee is charged where all hold."`
+	LinkedAccounts         []AccountRef         `json:"linkedAccounts" db:"-" doc:"Accounts that the formula, its line types and the conditions depend on."`
+	IncludedFinancials     []Financial          `json:"includedFinancials" db:"-" doc:"Where the line types of the formula are posted."`
+	JournalStatus          ledger.JournalStatus `json:"journalStatus" db:"-" doc:"Whether the journals follow what the fee is now."`
+	Lock                   ledger.Lock          `json:"lock" db:"-" doc:"What holds journal entries of the fee; at most 100 statements and dates are named."`
+	CreatedAt              day.Instant          `json:"createdAt"`
+	UpdatedAt              day.Instant          `json:"updatedAt"`
+	// References are what the formula names, by the names that its stored text has.
+	References []Reference `json:"-"`
+	// Stored is the text of the formula as it was written, while Formula has the current names.
+	Stored string `json:"-" db:"-"`
+	// ListingPeriods are shown by the single read alone.
+	ListingPeriods []Period `json:"listingPeriods,omitzero" db:"-"`
 }
 
 // Period is a span of time in which a listing is charged a fee: from StartAt (nil: inception) to EndAt (nil: open), the end exclusive.
@@ -113,69 +145,19 @@ func (p Period) Covers(d day.Day) bool {
 	return (p.StartAt == nil || !d.Before(*p.StartAt)) && (p.EndAt == nil || d.Before(*p.EndAt))
 }
 
-// Subscription is an active fee on a listing during one of its listing periods.
-type Subscription struct {
-	Fee    Fee
-	Period Period
-	// Rate is the period's own rate, else the fee's.
-	Rate    int64
-	formula Formula
-}
-
-// NewSubscription joins a fee with a listing period. It fails when the fee's formula is no formula, which no stored one is.
-func NewSubscription(f Fee, p Period) (Subscription, error) {
-	s := Subscription{Fee: f, Period: p, Rate: f.DefaultRate}
-	if p.Rate != nil {
-		s.Rate = *p.Rate
-	}
-	var err error
-	if f.RateType == Percentage {
-		s.formula, err = ParseFormula(f.Formula)
-	}
-	return s, err
-}
-
-// Amount is what the fee comes to; of tells the amount behind a name of the formula.
-func (s Subscription) Amount(of func(name string) money.Cents) money.Cents {
-	switch s.Fee.RateType {
-	case Flat:
-		return money.Cents(s.Rate)
-	case Percentage:
-		return money.Rate(s.Rate).Of(s.formula.Value(of))
-	default:
-		return 0
-	}
-}
-
 var (
 	errDuplicateName      = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A recurring fee of this name exists")
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring fee of this uniqueRef exists")
+	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring fee is in use")
 	errPeriodOverlap      = apierr.BadRequest.At(apierr.Issue{Message: "Listing periods of one fee and listing overlap", Code: "overlap", Path: []any{"startAt"}, Schema: "body"})
 	errPeriodOrder        = apierr.BadRequest.At(apierr.Issue{Message: "The period ends before it has a day", Code: "order", Path: []any{"endAt"}, Schema: "body"})
 )
 
+// LockContext tells the caller of a refused deletion what still uses the fee, and that archiving is possible.
+type LockContext struct {
+	LockReasons       []string `json:"lockReasons"`
+	SuggestedOnLocked string   `json:"suggestedOnLocked"`
+}
+
 // standardTypes are the line types that every team knows, beside those it maps.
 var standardTypes = []string{"rent", "cleaningFee", "guestFee", "tax", Discount, "damage", "other", "cancellation", MerchantFee, ChannelFee}
-
-// checkFormula refuses a formula that is none, with the position where it stops being one; known are the line types that the team maps.
-func checkFormula(rateType RateType, formula string, known []string) error {
-	refuse := func(message string, position int) error {
-		return apierr.BadRequest.
-			At(apierr.Issue{Message: message, Code: "formulaInvalid", Path: []any{"formula"}, Schema: "body"}).
-			With(map[string]any{"position": position})
-	}
-	if formula == "" && rateType == Flat {
-		return nil
-	}
-	parsed, err := ParseFormula(formula)
-	if wrong, ok := errors.AsType[*FormulaError](err); ok {
-		return refuse(wrong.Message, wrong.Position)
-	}
-	for _, name := range parsed.Names() {
-		if !slices.Contains(standardTypes, name) && !slices.Contains(known, name) {
-			before, _, _ := strings.Cut(formula, name)
-			return refuse("the formula names an unknown line type", utf8.RuneCountInString(before)+1)
-		}
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
@@ -18,18 +19,57 @@ const (
 	Discount = "discount"
 )
 
-// Formula is what a percentage fee is taken of: sums and differences of line types, each or several in parentheses times a share.
+// Formula is what a percentage fee is taken of: sums and differences of line types, other fees and accounts, each or several in parentheses
+// times a share.
 //
-//	formula = ["-"] term { ("+" | "-") term }
-//	term    = [share "*"] factor | factor "*" share
-//	factor  = name | "(" formula ")"
-//	share   = number ["%"]
-//	name    = letter { letter | digit | "_" } | '"' any text '"'
+//	formula   = ["-"] term { ("+" | "-") term }
+//	term      = [share "*"] factor | factor "*" share
+//	factor    = name | reference | "(" formula ")"
+//	reference = ("fee" | "account") "(" string ")"
+//	share     = number ["%"]
+//	string    = '"' any text '"'
+//	name      = letter { letter | digit | "_" } | string
 //
-// A share has at most five decimals, three before a percent sign: rates are parts per 100000. The zero Formula is empty and worth nothing.
+// In a quoted text a backslash takes the next character as it is. A share has at most five decimals, three before a percent sign: rates are
+// parts per 100000. The zero Formula is empty and worth nothing.
 type Formula struct {
-	root  node
-	names []string
+	text     string
+	root     node
+	names    []string
+	nameAt   []int
+	mentions []*mention
+}
+
+// RefKind is what a formula refers to by name.
+type RefKind string
+
+// The kinds of references.
+const (
+	RefFee     RefKind = "fee"
+	RefAccount RefKind = "account"
+)
+
+// Reference is what a name in a formula stands for: ID is that of a fee or an account.
+type Reference struct {
+	Kind RefKind `json:"kind"`
+	// Name as the text of the formula has it.
+	Name string `json:"name"`
+	ID   id.ID  `json:"id"`
+	// Current is what the fee or account is called now; empty when it is not known.
+	Current string `json:"current"`
+}
+
+// mention is a place in a formula that names a fee or an account. The quoted name lies between two offsets of the text.
+type mention struct {
+	Reference
+	from, to int
+}
+
+// Values are the amounts behind what a formula names. Those that are nil are worth nothing.
+type Values struct {
+	Line    func(name string) money.Cents
+	Fee     func(feeID id.ID) money.Cents
+	Account func(accountID id.ID) money.Cents
 }
 
 // FormulaError says what is wrong with a formula, and where: Position counts characters from 1.
@@ -43,12 +83,13 @@ func (e *FormulaError) Error() string { return fmt.Sprintf("character %d: %s", e
 
 // node is a part of a parsed formula. Each kind knows its own value, so a new kind of term is a new type.
 type node interface {
-	value(of func(name string) money.Cents) money.Cents
+	value(of *Values) money.Cents
 }
 
 type (
-	nameNode  string
-	shareNode struct {
+	nameNode    string
+	mentionNode struct{ *mention }
+	shareNode   struct {
 		rate money.Rate
 		of   node
 	}
@@ -60,12 +101,30 @@ type signedTerm struct {
 	term     node
 }
 
-func (n nameNode) value(of func(string) money.Cents) money.Cents { return of(string(n)) }
+func (n nameNode) value(of *Values) money.Cents {
+	if of.Line == nil {
+		return 0
+	}
+	return of.Line(string(n))
+}
+
+func (n mentionNode) value(of *Values) money.Cents {
+	switch {
+	case n.ID.IsZero():
+		return 0
+	case n.Kind == RefFee && of.Fee != nil:
+		return of.Fee(n.ID)
+	case n.Kind == RefAccount && of.Account != nil:
+		return of.Account(n.ID)
+	default:
+		return 0
+	}
+}
 
 // value rounds each share by itself, half away from zero.
-func (n shareNode) value(of func(string) money.Cents) money.Cents { return n.rate.Of(n.of.value(of)) }
+func (n shareNode) value(of *Values) money.Cents { return n.rate.Of(n.of.value(of)) }
 
-func (n sumNode) value(of func(string) money.Cents) (sum money.Cents) {
+func (n sumNode) value(of *Values) (sum money.Cents) {
 	for _, t := range n.terms {
 		v := held(t.term.value(of))
 		if t.negative {
@@ -82,19 +141,64 @@ func held(c money.Cents) money.Cents {
 	return min(max(c, -limit), limit)
 }
 
-// Value is the formula's amount; of tells the amount behind a name.
-func (f Formula) Value(of func(name string) money.Cents) money.Cents {
+// Value is the formula's amount.
+func (f Formula) Value(of Values) money.Cents {
 	if f.root == nil {
 		return 0
 	}
-	return f.root.value(of)
+	return held(f.root.value(&of))
 }
 
-// Names are the names that the formula uses, in the order of their first use.
+// Names are the line types that the formula uses, in the order of their first use.
 func (f Formula) Names() []string { return f.names }
 
+// References are the fees and accounts that the formula names, each once, in the order of their first use.
+func (f Formula) References() []Reference {
+	out := []Reference{}
+	for _, m := range f.mentions {
+		if !slices.Contains(out, m.Reference) {
+			out = append(out, m.Reference)
+		}
+	}
+	return out
+}
+
+// Bind says what the references of the formula stand for; one that is not among the known stays unknown and is worth nothing.
+func (f Formula) Bind(known []Reference) {
+	for _, m := range f.mentions {
+		for _, k := range known {
+			if k.Kind == m.Kind && k.Name == m.Name {
+				m.ID, m.Current = k.ID, k.Current
+			}
+		}
+	}
+}
+
+// Text is the formula as it was written, with the current names of what it refers to.
+func (f Formula) Text() string {
+	var b strings.Builder
+	at := 0
+	for _, m := range f.mentions {
+		if m.Current == "" || m.Current == m.Name {
+			continue
+		}
+		b.WriteString(f.text[at:m.from])
+		b.WriteString(quoted(m.Current))
+		at = m.to
+	}
+	b.WriteString(f.text[at:])
+	return b.String()
+}
+
+func quoted(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}
+
+// position of a byte of the text, in characters from 1.
+func (f Formula) position(offset int) int { return utf8.RuneCountInString(f.text[:offset]) + 1 }
+
 const (
-	maxFormula = 1000
+	maxFormula = 4000 // bytes of the 1000 characters that a caller may write
 	maxDepth   = 20
 )
 
@@ -111,14 +215,16 @@ func ParseFormula(text string) (Formula, error) {
 	if p.skip(); p.at < len(p.text) {
 		return Formula{}, p.fail("expected + or -")
 	}
-	return Formula{root: root, names: p.names}, nil
+	return Formula{text: text, root: root, names: p.names, nameAt: p.nameAt, mentions: p.mentions}, nil
 }
 
 type parser struct {
-	text  string
-	at    int
-	depth int
-	names []string
+	text     string
+	at       int
+	depth    int
+	names    []string
+	nameAt   []int
+	mentions []*mention
 }
 
 func (p *parser) fail(message string) error {
@@ -205,27 +311,67 @@ func (p *parser) factor() (node, error) {
 		}
 		return inner, nil
 	case c == '"':
-		length := strings.IndexByte(p.text[p.at+1:], '"')
-		if length < 1 {
-			return nil, p.fail("the quoted line type has no end or is empty")
-		}
-		name := p.text[p.at+1 : p.at+1+length]
-		p.at += length + 2
-		return p.named(name), nil
+		start := p.at
+		name, err := p.quoted("line type")
+		return p.named(name, start), err
 	case isLetter(c):
 		start := p.at
 		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at]) || p.text[p.at] == '_') {
 			p.at++
 		}
-		return p.named(p.text[start:p.at]), nil
+		name, end := p.text[start:p.at], p.at
+		if kind := RefKind(name); (kind == RefFee || kind == RefAccount) && p.take('(') {
+			return p.mention(kind)
+		}
+		p.at = end
+		return p.named(name, start), nil
 	default:
 		return nil, p.fail("expected a line type, a share or (")
 	}
 }
 
-func (p *parser) named(name string) node {
+// quoted reads a name in quotation marks.
+func (p *parser) quoted(what string) (string, error) {
+	var b strings.Builder
+	for i := p.at + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"' && b.Len() > 0:
+			p.at = i + 1
+			return b.String(), nil
+		case c == '"':
+			return "", p.fail("the " + what + " is empty")
+		case c == '\\' && i+1 < len(p.text):
+			i++
+			b.WriteByte(p.text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", p.fail("the quoted " + what + " has no end")
+}
+
+// mention reads the rest of a reference, after its opening parenthesis.
+func (p *parser) mention(kind RefKind) (node, error) {
+	if p.peek() != '"' {
+		return nil, p.fail(`expected the name of the ` + string(kind) + ` in quotation marks`)
+	}
+	from := p.at
+	name, err := p.quoted(string(kind))
+	if err != nil {
+		return nil, err
+	}
+	m := &mention{Reference: Reference{Kind: kind, Name: name}, from: from, to: p.at}
+	if !p.take(')') {
+		return nil, p.fail("expected )")
+	}
+	p.mentions = append(p.mentions, m)
+	return mentionNode{m}, nil
+}
+
+// named notes a line type and where it stands for the first time.
+func (p *parser) named(name string, at int) node {
 	if !slices.Contains(p.names, name) {
-		p.names = append(p.names, name)
+		p.names, p.nameAt = append(p.names, name), append(p.nameAt, at)
 	}
 	return nameNode(name)
 }

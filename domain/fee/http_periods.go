@@ -43,17 +43,19 @@ func listPeriods(ctx context.Context, tx *db.Tx, in *listPeriodsInput) (*page.Pa
 type CreatePeriod struct {
 	RecurringFeeID id.ID `json:"recurringFeeId"`
 	ListingSubscription
+	OnConflict *listing.OnConflict `json:"onConflict,omitempty" doc:"truncate ends an open period where this one starts."`
 }
 
 type createPeriodInput struct{ Body CreatePeriod }
 
-func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
+func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
 	b := &in.Body
-	if err := hold(ctx, tx, b.RecurringFeeID); err != nil {
+	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
 	var issues []apierr.Issue
-	switch _, err := get(ctx, tx, b.RecurringFeeID); {
+	f, err := get(ctx, tx, b.RecurringFeeID)
+	switch {
 	case errors.Is(err, apierr.NotFound):
 		issues = append(issues, notFound("Recurring fee does not exist", "recurringFeeId"))
 	case err != nil:
@@ -69,17 +71,18 @@ func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodIn
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
-	return h.savePeriod(ctx, tx, &Period{
+	return savePeriod(ctx, tx, &periodChange{fee: &f, onConflict: b.OnConflict, after: &Period{
 		ID: tx.NewID(), FeeID: b.RecurringFeeID, ListingID: b.ListingID, StartAt: b.StartAt, EndAt: b.EndAt, Rate: b.Rate,
 		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
-	})
+	}})
 }
 
 // UpdatePeriod is the body of a changed listing period; what is absent stays.
 type UpdatePeriod struct {
-	StartAt api.Opt[day.Day] `json:"startAt,omitzero"`
-	EndAt   api.Opt[day.Day] `json:"endAt,omitzero"`
-	Rate    api.Opt[int64]   `json:"rate,omitzero" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	StartAt    api.Opt[day.Day]    `json:"startAt,omitzero"`
+	EndAt      api.Opt[day.Day]    `json:"endAt,omitzero"`
+	Rate       api.Opt[int64]      `json:"rate,omitzero" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	OnConflict *listing.OnConflict `json:"onConflict,omitempty" doc:"truncate ends an open period where this one starts."`
 }
 
 type updatePeriodInput struct {
@@ -87,40 +90,72 @@ type updatePeriodInput struct {
 	Body UpdatePeriod
 }
 
-func (h handler) updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
-	if err := hold(ctx, tx, in.ID); err != nil {
-		return nil, err
-	}
-	p, err := getPeriod(ctx, tx, in.ID)
+func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
+	f, before, err := periodOfFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	b := &in.Body
+	p, b := *before, &in.Body
 	p.StartAt, p.EndAt, p.Rate = b.StartAt.Or(p.StartAt), b.EndAt.Or(p.EndAt), b.Rate.Or(p.Rate)
 	p.UpdatedAt = day.At(tx.Now)
-	return h.savePeriod(ctx, tx, &p)
+	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
 }
 
-func (h handler) savePeriod(ctx context.Context, tx *db.Tx, p *Period) (*Period, error) {
+// periodOfFee keeps the fees from changing and reads a listing period with its fee.
+func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
+	if err := hold(ctx, tx); err != nil {
+		return nil, nil, err
+	}
+	p, err := getPeriod(ctx, tx, periodID)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := get(ctx, tx, p.FeeID)
+	return &f, &p, err
+}
+
+// periodChange is a listing period as it was, nil for a new one, and as it is to be.
+type periodChange struct {
+	fee           *Fee
+	before, after *Period
+	onConflict    *listing.OnConflict
+}
+
+// savePeriod writes a listing period, with the end of an earlier one when that is in the way and may be truncated.
+func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error) {
+	p := c.after
 	if err := holdListings(ctx, tx, []id.ID{p.ListingID}); err != nil {
 		return nil, err
 	}
-	s := periodStatement(tx, p)
-	if _, err := tx.Exec(ctx, s.SQL, s.Args); err != nil {
+	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
+	if c.before != nil {
+		t.old = append(t.old, *c.before)
+	}
+	var stmts []db.Stmt
+	if c.onConflict != nil && *c.onConflict == listing.Truncate {
+		earlier, err := truncatable(ctx, tx, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range earlier {
+			ended := earlier[i]
+			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
+			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
+			stmts = append(stmts, periodStatement(tx, &ended))
+		}
+	}
+	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
 		return nil, refused(err)
 	}
-	saved, err := getPeriod(ctx, tx, p.ID)
-	if err != nil {
+	if _, err := outdate(ctx, tx, t); err != nil {
 		return nil, err
 	}
-	return &saved, h.derive(ctx, tx, []id.ID{p.ListingID})
+	saved, err := getPeriod(ctx, tx, p.ID)
+	return &saved, err
 }
 
-func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
-	if err := hold(ctx, tx, in.ID); err != nil {
-		return nil, err
-	}
-	p, err := getPeriod(ctx, tx, in.ID)
+func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	f, p, err := periodOfFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -130,5 +165,6 @@ func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.No
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
-	return &api.None{}, h.derive(ctx, tx, []id.ID{p.ListingID})
+	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
+	return &api.None{}, err
 }

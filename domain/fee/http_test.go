@@ -1,144 +1,141 @@
 package fee_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
-	"stayledger/domain/account"
-	"stayledger/domain/fee"
-	"stayledger/domain/reservation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
-
-type books struct {
-	*apitest.Team
-	t             testing.TB
-	listing       id.ID
-	credit, debit id.ID
-}
-
-func newBooks(t testing.TB) *books {
-	t.Helper()
-	endpoints := slices.Concat(fee.Endpoints(reservation.RefreshListings), reservation.Endpoints())
-	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints})}
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		b.listing = tx.NewID()
-		if _, err := tx.Exec(ctx, `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
-			values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`, db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now}); err != nil {
-			return err
-		}
-		for code, to := range map[string]*id.ID{"4100": &b.credit, "5100": &b.debit} {
-			v, err := db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and code = @code`, db.Args{"team": tx.Team, "code": code})
-			if err != nil {
-				return err
-			}
-			*to = v
-		}
-		return nil
-	})
-	return b
-}
-
-// fee is the body of a 20 % management fee, with changes in name, value pairs; a nil value removes the field.
-func (b *books) fee(changes ...any) map[string]any {
-	body := map[string]any{
-		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 20_000, "creditParty": "manager",
-		"debitParty": "owners", "creditAccountId": b.credit, "debitAccountId": b.debit,
-	}
-	for i := 0; i+1 < len(changes); i += 2 {
-		name, _ := changes[i].(string)
-		if body[name] = changes[i+1]; changes[i+1] == nil {
-			delete(body, name)
-		}
-	}
-	return body
-}
-
-func (b *books) subscriptions(periods ...map[string]any) []any {
-	out := []any{}
-	for _, p := range periods {
-		p["listingId"] = b.listing
-		out = append(out, p)
-	}
-	return out
-}
-
-// charged is what the owners are charged in the ledger, in cents.
-func (b *books) charged() (cents int64) {
-	b.t.Helper()
-	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		cents, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry where team_id = @team and account_id = @account`,
-			db.Args{"team": tx.Team, "account": b.debit})
-		return err
-	})
-	return cents
-}
-
-func (b *books) wantCharged(want int64) {
-	b.t.Helper()
-	if got := b.charged(); got != want {
-		b.t.Errorf("charged %d, want %d", got, want)
-	}
-}
-
-func (b *books) stay() {
-	b.t.Helper()
-	b.Post("/reservations", map[string]any{"listingId": b.listing, "checkIn": "2026-01-29", "checkOut": "2026-02-03", "lines": []any{
-		map[string]any{"type": "rent", "amount": 100_000},
-	}}).Want(201)
-}
-
 // Proves: DRY-40.
 func TestFeeAndItsJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.stay()
-	f := b.Post("/recurring-fees", b.fee("uniqueRef", "f-1", "listingSubscriptions", b.subscriptions(map[string]any{"endAt": "2026-01-29"},
-		map[string]any{"startAt": "2026-01-29", "rate": 10_000}))).Want(201)
-	if f.String("status") != "active" || f.String("creditAccount.name") != "Management commission revenue" || f.Len("listingPeriods") != 2 ||
-		f.Len("bookingChannelsFilter") != 0 || f.String("revenueRecognition") != "null" {
+	b.stay("2026-01-29")
+	f := b.Post("/recurring-fees", b.fee("uniqueRef", "f-1", "listingSubscriptions", b.subscriptions(object{"endAt": "2026-01-29"},
+		object{"startAt": "2026-01-29", "rate": 10_000}))).Want(201)
+	for name, want := range map[string]string{
+		"status": "active", "creditAccount.name": "Management commission revenue", "revenueRecognition": "null", "chargeBasis": "perReservation",
+		"statusFilter": "booked", "ownerStayFilter": "exclude", "taxRate": "null", "taxBehavior": "null", "accountTotalConditions": "[]",
+		"bookingChannelsFilter": "[]", "linkedAccounts.0.name": "Rent", "includedFinancials.0.lineType": "rent", "includedFinancials.0.name": "Rent",
+		"includedFinancials.0.app": "null", "journalStatus.status": "recalculating", "journalStatus.reason": "feeChanged", "journalStatus.action": "wait",
+	} {
+		if got := f.String(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if f.Len("listingPeriods") != 2 || f.Len("journalStatus.operationIds") != 1 {
 		t.Errorf("%s", f.Body)
 	}
 	b.wantCharged(10_000)
 	path := "/recurring-fees/" + f.String("id")
-	b.Put(path, map[string]any{"listingSubscriptions": b.subscriptions(map[string]any{})}).Want(200)
+	if got := b.Get(path).String("journalStatus.status"); got != "current" {
+		t.Errorf("the journals are %s", got)
+	}
+	b.Put(path, object{"listingSubscriptions": b.subscriptions(object{})}).Want(200)
 	b.wantCharged(20_000)
-	b.Put(path, map[string]any{"rateType": "flat", "defaultRate": 2_500, "revenueRecognition": "checkOut"}).Want(200)
+	b.Put(path, object{"rateType": "flat", "defaultRate": 2_500, "revenueRecognition": "checkOut"}).Want(200)
 	b.wantCharged(2_500)
-	if got := b.Put(path, map[string]any{"bookingChannelsFilter": []string{"airbnb"}, "uniqueRef": nil}).Want(200); got.String("uniqueRef") != "null" ||
+	b.Put(path, object{"chargeBasis": "perNight"}).Want(200)
+	b.wantCharged(12_500)
+	if got := b.Put(path, object{"bookingChannelsFilter": []string{"airbnb"}, "uniqueRef": nil}).Want(200); got.String("uniqueRef") != "null" ||
 		got.String("revenueRecognition") != "checkOut" || got.String("name") != "Management" {
 		t.Errorf("%s", got.Body)
 	}
 	b.wantCharged(0)
-	b.Put(path, map[string]any{"bookingChannelsFilter": []string{}, "revenueRecognition": nil}).Want(200)
-	b.wantCharged(2_500)
-	b.Put(path, map[string]any{"status": "inactive"}).Want(200)
+	b.Put(path, object{"bookingChannelsFilter": []string{}, "revenueRecognition": nil}).Want(200)
+	b.wantCharged(12_500)
+	b.Put(path, object{"status": "inactive"}).Want(200)
 	b.wantCharged(0)
 	if got := b.Get(path).Want(200); got.Len("listingPeriods") != 1 || got.String("status") != "inactive" {
 		t.Errorf("%s", got.Body)
 	}
-	b.Get("/recurring-fees?status=inactive&type=managementFee&search=MANAG").Want(200).Value("data.0.id")
-	if got := b.Get("/recurring-fees?status=active").Want(200); got.Len("data") != 0 {
-		t.Errorf("%s", got.Body)
-	}
 }
 
+// What does not change a journal outdates none.
+func TestChangesThatChargeTheSame(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	stay := b.stay("2026-01-29")
+	path := b.add("bookingChannelsFilter", nil)
+	b.wantStale(path, stay)
+	for _, change := range []object{
+		{}, {"icon": "broom"}, {"uniqueRef": "f"}, {"name": "Management"}, {"formula": "rent"}, {"listingSubscriptions": b.subscriptions(object{})},
+	} {
+		b.Put(path, change).Want(200)
+		b.wantStale(path)
+	}
+	b.Put(path, object{"name": "Commission"}).Want(200)
+	b.wantStale(path, stay)
+}
+
+// Only the stays that a fee is charged on, or may be, follow a change of it.
+func TestTouchedReservations(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	other := b.addListing("Cabin")
+	january, march := b.stay("2026-01-29"), b.stay("2026-03-01")
+	canceled := b.stayOn(b.listing, "2026-03-10", "canceled")
+	b.stayOn(b.listing, "2026-03-20", "inactive")
+	elsewhere := b.stayOn(other, "2026-03-01", "booked")
+	path := b.add("listingSubscriptions", b.subscriptions(object{"startAt": "2026-02-15"}))
+	b.wantStale(path, march)
+	b.Put(path, object{"statusFilter": "all"}).Want(200)
+	b.wantStale(path, march, canceled)
+	b.Put(path, object{"statusFilter": "booked"}).Want(200)
+	b.wantStale(path, march, canceled)
+	p := b.Get(path).String("listingPeriods.0.id")
+	b.Put("/recurring-fees/listing-periods/"+p, object{"startAt": "2026-02-03"}).Want(200)
+	b.wantStale(path, january, march) // the last day of the first stay
+	b.Post("/recurring-fees/listing-periods", object{"recurringFeeId": path[len("/recurring-fees/"):], "listingId": other}).Want(201)
+	b.wantStale(path, elsewhere)
+	b.Put(path, object{"listingSubscriptions": b.subscriptions(object{"startAt": "2026-02-03"}, object{"listingId": other, "endAt": "2026-02-01"})}).Want(200)
+	b.wantStale(path, elsewhere)
+	b.Put(path, object{"status": "inactive"}).Want(200)
+	b.wantStale(path, january, march)
+	b.Put(path, object{"defaultRate": 1}).Want(200)
+	b.wantStale(path) // nobody is charged
+}
+
+// Entries that the fee has made follow it, even where no listing period is left to say so.
+func TestEntriesFollowTheirFee(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	stay := b.stay("2026-01-29")
+	path := b.add()
+	b.wantCharged(20_000)
+	b.Exec(`delete from fee_listing_period where team_id = @team`, nil)
+	b.Put(path, object{"defaultRate": 1}).Want(200)
+	b.wantStale(path, stay)
+}
+
+// Proves: STM-12, STM-14.
 func TestFeesLeaveLockedJournalsAlone(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.stay()
+	b.stay("2026-01-29")
+	b.stay("2026-02-10")
 	b.Exec(`update team set books_closed_at = '2026-02-01' where id = @team`, nil)
-	b.Post("/recurring-fees", b.fee("listingSubscriptions", b.subscriptions(map[string]any{}))).Want(201)
-	b.wantCharged(0)
+	path := b.add()
+	want := func(status, reason, action string) {
+		t.Helper()
+		s := b.Get(path).Want(200)
+		if s.String("journalStatus.status") != status || s.String("journalStatus.reason") != reason || s.String("journalStatus.action") != action {
+			t.Errorf("%s", s.String("journalStatus"))
+		}
+	}
+	want("recalculating", "feeChanged", "wait")
+	b.wantCharged(20_000)
+	want("stale", "journalLocked", "unlock")
+	if got := b.Get("/recurring-fees").String("data.0.journalStatus.reason"); got != "journalLocked" {
+		t.Errorf("the list says %s", got)
+	}
+	b.Exec(`insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
+		select @team, @id, id, 'reservation', 'feeChanged', now() from fee where team_id = @team`, db.Args{"id": id.New(b.DB.Now())})
+	want("stale", "feeChanged", "refresh")
 }
 
 // The lock of a fee names what holds the entries that it made, in the list as well as in the single read.
@@ -148,8 +145,9 @@ func TestFeeLock(t *testing.T) {
 	period, statement := id.New(b.DB.Now()), id.New(b.DB.Now())
 	b.Exec(`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, now(), now())`,
 		db.Args{"id": period, "listing": b.listing})
-	b.stay()
-	path := "/recurring-fees/" + b.Post("/recurring-fees", b.fee("listingSubscriptions", b.subscriptions(map[string]any{}))).Want(201).String("id")
+	b.stay("2026-01-29")
+	path := b.add()
+	b.wantCharged(20_000)
 	b.Post("/recurring-fees", b.fee("name", "Unused")).Want(201)
 	if got := b.Get(path).Want(200); got.String("lock.status") != "open" || got.String("lock.booksClosed") != "null" || got.String("lock.reconciled") != "null" {
 		t.Errorf("%s", got.Body)
@@ -163,7 +161,8 @@ func TestFeeLock(t *testing.T) {
 			expenses, payouts, balance_end, reserve, created_at, updated_at)
 		values (@team, @id, 's1', @period, @listing, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, now(), now())`,
 		db.Args{"id": statement, "period": period, "listing": b.listing})
-	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and party = 'owners'`, db.Args{"statement": statement})
+	b.Exec(`update ledger_entry set statement_id = @statement, ownership_period_id = @period where team_id = @team and party = 'owners'`,
+		db.Args{"statement": statement, "period": period})
 	list := b.Get("/recurring-fees?sort=name").Want(200)
 	for at, r := range map[string]*apitest.Response{"lock": b.Get(path).Want(200), "data.0.lock": list} {
 		for name, want := range map[string]string{
@@ -184,78 +183,162 @@ func TestFeeRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	unknown := id.New(b.DB.Now())
+	archived := b.Post("/tax-rates", object{"name": "Archived", "basisPoints": 1}).Want(201).String("id")
+	b.Put("/tax-rates/"+archived, object{"status": "inactive"}).Want(200)
+	condition := object{"accountId": unknown, "operator": ">", "centValue": 1}
 	for name, c := range map[string]struct {
-		body       map[string]any
+		body       object
 		code, path string
 	}{
 		"unknown credit account": {b.fee("creditAccountId", unknown), "notFound", "creditAccountId"},
 		"unknown debit account":  {b.fee("debitAccountId", unknown), "notFound", "debitAccountId"},
-		"unknown listing":        {b.fee("listingSubscriptions", []any{map[string]any{"listingId": unknown}}), "notFound", "listingSubscriptions.0.listingId"},
+		"unknown listing":        {b.fee("listingSubscriptions", []any{object{"listingId": unknown}}), "notFound", "listingSubscriptions.0.listingId"},
+		"unknown condition":      {b.fee("accountTotalConditions", []any{condition}), "notFound", "accountTotalConditions.0.accountId"},
+		"unknown operator":       {b.fee("accountTotalConditions", []any{object{"accountId": b.credit, "operator": "<>", "centValue": 1}}), "enum", "accountTotalConditions.0.operator"},
+		"unknown tax rate":       {b.fee("taxRateId", unknown), "notFound", "taxRateId"},
+		"archived tax rate":      {b.fee("taxRateId", archived), "inactive", "taxRateId"},
+		"tax without a rate":     {b.fee("taxBehavior", "included"), "required", "taxRateId"},
+		"unknown behavior":       {b.fee("taxBehavior", "extra"), "enum", "taxBehavior"},
+		"percentage per night":   {b.fee("chargeBasis", "perNight"), "contradiction", "chargeBasis"},
 		"no formula":             {b.fee("formula", nil), "formulaInvalid", "formula"},
 		"wrong formula":          {b.fee("formula", "rent +"), "formulaInvalid", "formula"},
 		"unknown line type":      {b.fee("formula", "rent + rnet"), "formulaInvalid", "formula"},
+		"unknown fee":            {b.fee("formula", `fee("Cleaning")`), "formulaInvalid", "formula"},
+		"unknown account":        {b.fee("formula", `account("4711")`), "formulaInvalid", "formula"},
 		"wrong flat formula":     {b.fee("rateType", "flat", "formula", "?"), "formulaInvalid", "formula"},
-		"overlap":                {b.fee("listingSubscriptions", b.subscriptions(map[string]any{}, map[string]any{})), "overlap", "startAt"},
-		"empty period":           {b.fee("listingSubscriptions", b.subscriptions(map[string]any{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "order", "endAt"},
+		"overlap":                {b.fee("listingSubscriptions", b.subscriptions(object{}, object{})), "overlap", "startAt"},
+		"empty period":           {b.fee("listingSubscriptions", b.subscriptions(object{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "order", "endAt"},
 		"unknown type":           {b.fee("type", "tip"), "enum", "type"},
+		"unknown status filter":  {b.fee("statusFilter", "inactive"), "enum", "statusFilter"},
 		"no name":                {b.fee("name", nil), "required", "name"},
 	} {
 		t.Log(name)
 		b.Post("/recurring-fees", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
 	}
-	if got := b.Post("/recurring-fees", b.fee("formula", "rent + rnet")); got.Int("context.position") != 8 {
-		t.Errorf("%s", got.Body)
-	}
 	b.Post("/recurring-fees", b.fee("uniqueRef", "f")).Want(201)
 	b.Post("/recurring-fees", b.fee()).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
 	b.Post("/recurring-fees", b.fee("name", "Other", "uniqueRef", "f")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 	b.Get("/recurring-fees/"+unknown.String()).WantError(apierr.CodeNotFound, "")
-	b.Put("/recurring-fees/"+unknown.String(), map[string]any{}).WantError(apierr.CodeNotFound, "")
+	b.Put("/recurring-fees/"+unknown.String(), object{}).WantError(apierr.CodeNotFound, "")
+	b.Delete("/recurring-fees/"+unknown.String()).WantError(apierr.CodeNotFound, "")
 }
 
-// Proves: DRY-41, ERR-111.
-func TestListingPeriods(t *testing.T) {
+func TestFeeTaxAndConditions(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.stay()
-	feeID := b.Post("/recurring-fees", b.fee()).Want(201).String("id")
-	const path = "/recurring-fees/listing-periods"
-	b.wantCharged(0)
-	p := b.Post(path, map[string]any{"recurringFeeId": feeID, "listingId": b.listing, "startAt": "2026-01-01", "rate": 5_000}).Want(201)
-	if p.String("recurringFee.name") != "Management" || p.String("endAt") != "null" || p.Int("rate") != 5_000 {
-		t.Errorf("%s", p.Body)
+	b.stay("2026-01-29")
+	rate := b.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15_000}).Want(201).String("id")
+	rent := b.account("4000")
+	path := b.add("taxRateId", rate, "accountTotalConditions", []any{object{"accountId": rent, "operator": "<=", "centValue": 0}})
+	f := b.Get(path).Want(200)
+	for name, want := range map[string]string{
+		"taxRate.name": "Sales tax", "taxRate.basisPoints": "15000", "taxBehavior": "excluded", "accountTotalConditions.0.operator": "<=",
+		"accountTotalConditions.0.centValue": "0", "linkedAccounts.0.name": "Rent",
+	} {
+		if got := f.String(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
 	}
-	b.wantCharged(5_000)
-	own := path + "/" + p.String("id")
-	b.Put(own, map[string]any{"rate": nil}).Want(200)
+	b.wantCharged(23_000)
+	b.Put(path, object{"taxBehavior": "included"}).Want(200)
 	b.wantCharged(20_000)
-	b.Post(path, map[string]any{"recurringFeeId": feeID, "listingId": b.listing, "startAt": "2027-01-01"}).WantError(apierr.CodeBadRequest, "").WantIssue("overlap", "startAt")
-	b.Put(own, map[string]any{"endAt": "2026-01-01"}).WantError(apierr.CodeBadRequest, "").WantIssue("order", "endAt")
-	b.Put(own, map[string]any{"endAt": "2026-01-29"}).Want(200)
-	b.wantCharged(0)
-	b.Post(path, map[string]any{"recurringFeeId": feeID, "listingId": b.listing, "startAt": "2026-01-29"}).Want(201)
-	b.wantCharged(20_000)
-	if got := b.Get(path + "?recurringFeeId=" + feeID + "&listingIds=" + b.listing.String() + "&sort=-startAt").Want(200); got.Len("data") != 2 || got.String("data.0.startAt") != "2026-01-29" {
+	b.Put(path, object{"taxBehavior": "excluded"}).Want(200)
+	b.Put("/tax-rates/"+rate, object{"basisPoints": 10_000}).Want(200)
+	b.wantCharged(22_000)
+	b.Put("/tax-rates/"+rate, object{"status": "inactive"}).Want(200)
+	b.Put(path, object{"icon": "tax"}).Want(200) // an archived rate stays where it is
+	if got := b.Put(path, object{"taxRateId": nil}).Want(200); got.String("taxBehavior") != "null" || got.String("taxRate") != "null" {
 		t.Errorf("%s", got.Body)
 	}
-	b.Delete(own).Want(204)
-	b.Delete(own).WantError(apierr.CodeNotFound, "")
-	b.Put(own, map[string]any{}).WantError(apierr.CodeNotFound, "")
-	if got := b.Get(path).Want(200); got.Len("data") != 1 {
-		t.Errorf("%s", got.Body)
-	}
-	b.Get(path+"?recurringFeeId=abc").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "recurringFeeId")
-	unknown := id.New(b.DB.Now())
-	b.Post(path, map[string]any{"recurringFeeId": unknown, "listingId": unknown}).WantError(apierr.CodeBadRequest, "").
-		WantIssue("notFound", "recurringFeeId").WantIssue("notFound", "listingId")
+	b.wantCharged(20_000)
+	b.Put(path, object{"accountTotalConditions": []any{object{"accountId": rent, "operator": ">", "centValue": 0}}}).Want(200)
+	b.wantCharged(0)
+	b.Put(path, object{"accountTotalConditions": []any{}}).Want(200)
+	b.wantCharged(20_000)
+	b.Exec(`delete from account_assignment where team_id = @team and assignment = 'expense_salesTax'`, nil)
+	rate = b.Post("/tax-rates", object{"name": "Other", "basisPoints": 1}).Want(201).String("id")
+	b.Put(path, object{"taxRateId": rate}).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
 }
 
-func TestFeesOfAnotherTeamAreUnknown(t *testing.T) {
+// Proves: RSN-24, PAG-31, DRY-40.
+func TestDeleteFee(t *testing.T) {
 	t.Parallel()
-	b, other := newBooks(t), newBooks(t)
-	feeID := b.Post("/recurring-fees", b.fee()).Want(201).String("id")
-	other.Get("/recurring-fees/"+feeID).WantError(apierr.CodeNotFound, "")
-	other.Post("/recurring-fees/listing-periods", map[string]any{"recurringFeeId": feeID, "listingId": other.listing}).
-		WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "recurringFeeId")
-	other.Post("/recurring-fees", other.fee("creditAccountId", b.credit)).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "creditAccountId")
+	b := newBooks(t)
+	unused := b.add("name", "Unused", "accountTotalConditions", []any{object{"accountId": b.credit, "operator": ">", "centValue": 1}}, "formula", `account("4000")`)
+	b.Delete(unused).Want(204)
+	b.Get(unused).WantError(apierr.CodeNotFound, "")
+	if got := b.Get("/recurring-fees/listing-periods").Len("data"); got != 0 {
+		t.Errorf("%d listing periods of a deleted fee", got)
+	}
+	b.stay("2026-01-29")
+	used := b.add()
+	b.wantCharged(20_000)
+	b.Post("/recurring-fees", b.fee("name", "On top", "formula", `fee("Management")`)).Want(201)
+	stranger := newBooks(t)
+	stranger.Delete(used).WantError(apierr.CodeNotFound, "")
+	stranger.Put(used, object{}).WantError(apierr.CodeNotFound, "")
+	stranger.Get(used).WantError(apierr.CodeNotFound, "")
+	r := b.Delete(used).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+	if r.String("context.lockReasons") != `["journalEntries","recurringFees"]` || r.String("context.suggestedOnLocked") != "archive" {
+		t.Errorf("%s", r.Body)
+	}
+	b.Delete(used+"?onLocked=remove").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "onLocked")
+	b.Delete(used + "?onLocked=archive").Want(204)
+	if got := b.Get(used).Want(200); got.String("status") != "inactive" || got.String("journalStatus.reason") != "feeChanged" {
+		t.Errorf("%s", got.Body)
+	}
+	b.wantCharged(0)
+	if r := b.Delete(used).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["recurringFees"]` {
+		t.Errorf("%s", r.Body)
+	}
+}
+
+// An adjustment of a reservation keeps its fee, and follows it.
+func TestFeeOfAdjustment(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	stay := b.stay("2026-01-29")
+	path := "/recurring-fees/" + b.Post("/recurring-fees", b.fee()).Want(201).String("id")
+	b.Exec(`insert into reservation_adjustment (team_id, id, reservation_id, type, amount, recurring_fee_id, created_at, updated_at)
+		select @team, @id, @stay, 'fee', 100, id, now(), now() from fee where team_id = @team`, db.Args{"id": id.New(b.DB.Now()), "stay": stay})
+	if r := b.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["reservations"]` {
+		t.Errorf("%s", r.Body)
+	}
+	b.Put(path, object{"creditParty": "owners"}).Want(200)
+	b.wantStale(path, stay)
+}
+
+func TestFeeLists(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	cabin := b.addListing("Cabin")
+	b.Post("/recurring-fees", b.fee("uniqueRef", "m-1", "listingSubscriptions", b.subscriptions(object{}))).Want(201)
+	b.Post("/recurring-fees", b.fee("name", "Linen", "type", "additionalFee", "rateType", "flat", "formula", nil, "defaultRate", 1, "creditAccountId", b.account("4120"),
+		"listingSubscriptions", b.subscriptions(object{"listingId": cabin}))).Want(201)
+	b.Post("/recurring-fees", b.fee("name", "Old", "status", "inactive")).Want(201)
+	for query, want := range map[string][]string{
+		"":                                {"Linen", "Management", "Old"},
+		"?sort=-name":                     {"Old", "Management", "Linen"},
+		"?sort=createdAt":                 {"Management", "Linen", "Old"},
+		"?status=inactive":                {"Old"},
+		"?type=additionalFee":             {"Linen"},
+		"?type=additionalFee,cleaningFee": {"Linen"},
+		"?rateType=flat":                  {"Linen"},
+		"?search=MANAG":                   {"Management"},
+		"?search=m-1":                     {"Management"},
+		"?uniqueRefs=m-1,none":            {"Management"},
+		"?listingIds=" + cabin.String():   {"Linen"},
+		"?accountIds=" + b.account("4120").String():                {"Linen"},
+		"?listingIds=" + cabin.String() + "," + b.listing.String(): {"Linen", "Management"},
+		"?listingIds=" + cabin.String() + "&status=inactive":       {},
+	} {
+		r := b.Get("/recurring-fees" + query).Want(200)
+		got := []string{}
+		for i := range r.Len("data") {
+			got = append(got, r.String("data."+string(rune('0'+i))+".name"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", query, got, want)
+		}
+	}
 }

@@ -12,11 +12,21 @@ import (
 
 const feeColumns = `f.id, f.unique_ref, f.name, f.icon, f.status, f.type, f.formula, f.rate_type, f.default_rate, f.revenue_recognition,
 	f.credit_party, f.debit_party, f.credit_account_id, f.debit_account_id, f.booking_channels_filter, f.created_at, f.updated_at,
-	jsonb_build_object('id', c.id, 'name', c.name) as credit_account, jsonb_build_object('id', d.id, 'name', d.name) as debit_account`
+	jsonb_build_object('id', c.id, 'name', c.name) as credit_account, jsonb_build_object('id', d.id, 'name', d.name) as debit_account,
+	f.charge_basis, f.status_filter, f.owner_stay_filter, f.tax_rate_id, f.tax_behavior,
+	case when t.id is not null then jsonb_build_object('id', t.id, 'name', t.name, 'basisPoints', t.basis_points) end as tax_rate,
+	coalesce((select jsonb_agg(jsonb_build_object('accountId', n.account_id, 'operator', n.operator, 'centValue', n.cent_value) order by n.position)
+		from fee_condition n where n.team_id = f.team_id and n.fee_id = f.id), '[]') as account_total_conditions,
+	coalesce((select jsonb_agg(jsonb_build_object('kind', m.kind, 'name', m.name, 'id', coalesce(m.target_fee_id, m.target_account_id),
+			'current', coalesce(g.name, a.code, a.name)))
+		from fee_reference m left join fee g on g.team_id = m.team_id and g.id = m.target_fee_id
+		left join account a on a.team_id = m.team_id and a.id = m.target_account_id
+		where m.team_id = f.team_id and m.fee_id = f.id), '[]') as "references"`
 
 const feeTables = `fee f
 	join account c on c.team_id = f.team_id and c.id = f.credit_account_id
-	join account d on d.team_id = f.team_id and d.id = f.debit_account_id`
+	join account d on d.team_id = f.team_id and d.id = f.debit_account_id
+	left join tax_rate t on t.team_id = f.team_id and t.id = f.tax_rate_id`
 
 const periodColumns = `p.id, p.fee_id, p.listing_id, p.start_at, p.end_at, p.rate, p.created_at, p.updated_at,
 	jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee`
@@ -28,15 +38,15 @@ func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	if errors.Is(err, db.ErrNoRows) {
 		return Fee{}, apierr.NotFound
 	}
+	f.useCurrentNames()
 	return f, err
 }
 
-// hold makes the changes of a fee take turns, those of its listing periods among them. It finds the fee by its own id or by that of a period.
-func hold(ctx context.Context, tx *db.Tx, feeOrPeriod id.ID) error {
-	_, err := tx.Exec(ctx, `select from fee where team_id = @team and (id = @id
-		or id = (select fee_id from fee_listing_period where team_id = @team and id = @id)) for update`, db.Args{"team": tx.Team, "id": feeOrPeriod})
+// hold makes the changes of the team's fees and of their listing periods take turns: what a formula may build on depends on all of them.
+func hold(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `select from fee where team_id = @team order by id for no key update`, db.Args{"team": tx.Team})
 	if err != nil {
-		return fmt.Errorf("lock recurring fee: %w", err)
+		return fmt.Errorf("lock recurring fees: %w", err)
 	}
 	return nil
 }
@@ -66,6 +76,14 @@ func periodsOf(ctx context.Context, tx *db.Tx, feeID id.ID) ([]Period, error) {
 		where p.team_id = @team and p.fee_id = @fee order by p.listing_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "fee": feeID})
 }
 
+// truncatable are the open periods of a fee on a listing, at most one, that started before another and can end where it starts.
+func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
+	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
+		where p.team_id = @team and p.fee_id = @fee and p.listing_id = @listing and p.id <> @id
+			and p.end_at is null and (p.start_at is null or p.start_at < @start)
+			and @start::date is not null`, db.Args{"team": tx.Team, "fee": p.FeeID, "listing": p.ListingID, "id": p.ID, "start": p.StartAt})
+}
+
 // Subscribed are the active fees of listings with their listing periods, in the order in which the fees were made, by listing.
 func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
 	periods, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
@@ -78,51 +96,97 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	if len(periods) == 0 {
 		return out, nil
 	}
-	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active'`, db.Args{"team": tx.Team})
+	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' and f.id = any(@fees)`,
+		db.Args{"team": tx.Team, "fees": feesOf(periods)})
 	if err != nil {
 		return nil, fmt.Errorf("read subscribed fees: %w", err)
 	}
-	byID := make(map[id.ID]*Fee, len(fees))
+	type parsed struct {
+		fee     *Fee
+		formula Formula
+	}
+	byID := make(map[id.ID]parsed, len(fees))
 	for i := range fees {
-		byID[fees[i].ID] = &fees[i]
+		formula, err := fees[i].parse()
+		if err != nil {
+			return nil, fmt.Errorf("formula of recurring fee %s: %w", fees[i].ID, err)
+		}
+		byID[fees[i].ID] = parsed{&fees[i], formula}
 	}
 	for i := range periods {
 		f := byID[periods[i].FeeID]
-		if f == nil {
+		if f.fee == nil {
 			continue // archived between the two reads
 		}
-		s, err := NewSubscription(*f, periods[i])
-		if err != nil {
-			return nil, fmt.Errorf("formula of recurring fee %s: %w", f.ID, err)
-		}
-		out[periods[i].ListingID] = append(out[periods[i].ListingID], s)
+		out[periods[i].ListingID] = append(out[periods[i].ListingID], subscription(*f.fee, f.formula, periods[i]))
 	}
 	return out, nil
 }
 
+// feesOf are the fees of periods that are ordered by fee.
+func feesOf(periods []Period) (fees []id.ID) {
+	for i := range periods {
+		if i == 0 || periods[i].FeeID != periods[i-1].FeeID {
+			fees = append(fees, periods[i].FeeID)
+		}
+	}
+	return fees
+}
+
 // mappedTypes are the line types that the team maps.
 func mappedTypes(ctx context.Context, tx *db.Tx) ([]string, error) {
-	return db.Select[string](ctx, tx, `select line_type from reservation_line_mapping where team_id = @team`, db.Args{"team": tx.Team})
+	return db.Select[string](ctx, tx, `select distinct line_type from reservation_line_mapping where team_id = @team`, db.Args{"team": tx.Team})
 }
 
 const upsertFee = `
 	insert into fee (team_id, id, unique_ref, name, icon, status, type, formula, rate_type, default_rate, revenue_recognition, credit_party, debit_party,
-		credit_account_id, debit_account_id, booking_channels_filter, created_at, updated_at)
+		credit_account_id, debit_account_id, charge_basis, tax_rate_id, tax_behavior, status_filter, owner_stay_filter, booking_channels_filter,
+		created_at, updated_at)
 	values (@team, @id, @unique_ref, @name, @icon, @status, @type, @formula, @rate_type, @default_rate, @revenue_recognition, @credit_party, @debit_party,
-		@credit_account_id, @debit_account_id, @booking_channels_filter, @created_at, @updated_at)
+		@credit_account_id, @debit_account_id, @charge_basis, @tax_rate_id, @tax_behavior, @status_filter, @owner_stay_filter, @booking_channels_filter,
+		@created_at, @updated_at)
 	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, name = excluded.name, icon = excluded.icon, status = excluded.status,
 		type = excluded.type, formula = excluded.formula, rate_type = excluded.rate_type, default_rate = excluded.default_rate,
 		revenue_recognition = excluded.revenue_recognition, credit_party = excluded.credit_party, debit_party = excluded.debit_party,
-		credit_account_id = excluded.credit_account_id, debit_account_id = excluded.debit_account_id,
-		booking_channels_filter = excluded.booking_channels_filter, updated_at = excluded.updated_at`
+		credit_account_id = excluded.credit_account_id, debit_account_id = excluded.debit_account_id, charge_basis = excluded.charge_basis,
+		tax_rate_id = excluded.tax_rate_id, tax_behavior = excluded.tax_behavior, status_filter = excluded.status_filter,
+		owner_stay_filter = excluded.owner_stay_filter, booking_channels_filter = excluded.booking_channels_filter, updated_at = excluded.updated_at`
 
-func feeStatement(tx *db.Tx, f *Fee) db.Stmt {
-	return db.Stmt{SQL: upsertFee, Args: db.Args{
-		"team": tx.Team, "id": f.ID, "unique_ref": f.UniqueRef, "name": f.Name, "icon": f.Icon, "status": f.Status, "type": string(f.Type), "formula": f.Formula,
-		"rate_type": string(f.RateType), "default_rate": f.DefaultRate, "revenue_recognition": (*string)(f.RevenueRecognition),
-		"credit_party": string(f.CreditParty), "debit_party": string(f.DebitParty), "credit_account_id": f.CreditAccountID, "debit_account_id": f.DebitAccountID,
-		"booking_channels_filter": f.BookingChannelsFilter, "created_at": f.CreatedAt, "updated_at": f.UpdatedAt,
-	}}
+// feeStatements write a fee with its conditions and with what its formula refers to.
+func feeStatements(tx *db.Tx, f *Fee) []db.Stmt {
+	of := db.Args{"team": tx.Team, "fee": f.ID}
+	return []db.Stmt{
+		{SQL: upsertFee, Args: db.Args{
+			"team": tx.Team, "id": f.ID, "unique_ref": f.UniqueRef, "name": f.Name, "icon": f.Icon, "status": f.Status, "type": string(f.Type),
+			"formula": f.Stored, "rate_type": string(f.RateType), "default_rate": f.DefaultRate, "revenue_recognition": (*string)(f.RevenueRecognition),
+			"credit_party": string(f.CreditParty), "debit_party": string(f.DebitParty), "credit_account_id": f.CreditAccountID,
+			"debit_account_id": f.DebitAccountID, "charge_basis": string(f.ChargeBasis), "tax_rate_id": f.TaxRateID,
+			"tax_behavior": (*string)(f.TaxBehavior), "status_filter": string(f.StatusFilter), "owner_stay_filter": string(f.OwnerStayFilter),
+			"booking_channels_filter": f.BookingChannelsFilter, "created_at": f.CreatedAt, "updated_at": f.UpdatedAt,
+		}},
+		{SQL: `delete from fee_condition where team_id = @team and fee_id = @fee`, Args: of},
+		{SQL: `delete from fee_reference where team_id = @team and fee_id = @fee`, Args: of},
+		{
+			SQL: `insert into fee_condition (team_id, fee_id, position, account_id, operator, cent_value)
+				select @team, @fee, x.position, (x.condition->>'accountId')::uuid, x.condition->>'operator', (x.condition->>'centValue')::bigint
+				from jsonb_array_elements(@conditions) with ordinality as x (condition, position)`,
+			Args: db.Args{"team": tx.Team, "fee": f.ID, "conditions": list(f.AccountTotalConditions)},
+		},
+		{
+			SQL: `insert into fee_reference (team_id, fee_id, kind, name, target_fee_id, target_account_id)
+				select @team, @fee, x.kind, x.name, case x.kind when 'fee' then x.id end, case x.kind when 'account' then x.id end
+				from jsonb_to_recordset(@references) as x (kind text, name text, id uuid)`,
+			Args: db.Args{"team": tx.Team, "fee": f.ID, "references": list(f.References)},
+		},
+	}
+}
+
+// list is a list that JSON shows as one even when it is empty.
+func list[T any](values []T) []T {
+	if values == nil {
+		return []T{}
+	}
+	return values
 }
 
 const upsertPeriod = `
@@ -144,6 +208,44 @@ func clearPeriods(tx *db.Tx, feeID id.ID) db.Stmt {
 func deletePeriod(ctx context.Context, tx *db.Tx, periodID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from fee_listing_period where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": periodID})
 	return err
+}
+
+// mapping is where lines of a type are posted.
+type mapping struct {
+	LineType    string
+	AccountID   id.ID
+	AccountName string
+	AppID       *string
+	Channel     *string
+}
+
+func mappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
+	return db.Select[mapping](ctx, tx, `
+		select m.line_type, a.id as account_id, a.name as account_name, m.app_id, m.channel
+		from reservation_line_mapping m join account a on a.team_id = m.team_id and a.id = m.account_id
+		where m.team_id = @team and m.status = 'mapped' order by m.line_type, m.app_id nulls first, m.channel nulls first, a.id`, db.Args{"team": tx.Team})
+}
+
+// linkedAccounts are the accounts that formulas and conditions of fees name, by fee.
+func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]AccountRef, error) {
+	type linked struct {
+		FeeID id.ID
+		ID    id.ID
+		Name  string
+	}
+	rows, err := db.Select[linked](ctx, tx, `
+		select v.fee_id, a.id, a.name from (
+			select fee_id, target_account_id as account_id from fee_reference where team_id = @team and fee_id = any(@fees) and kind = 'account'
+			union select fee_id, account_id from fee_condition where team_id = @team and fee_id = any(@fees)
+		) v join account a on a.team_id = @team and a.id = v.account_id order by v.fee_id, a.name`, db.Args{"team": tx.Team, "fees": fees})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
+	}
+	out := map[id.ID][]AccountRef{}
+	for _, r := range rows {
+		out[r.FeeID] = append(out[r.FeeID], AccountRef{r.ID, r.Name})
+	}
+	return out, nil
 }
 
 // refused turns a broken constraint into what the caller did wrong.

@@ -105,6 +105,7 @@ func (b *books) unbalanced() (n int64) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, `
+			select sum(n.count)::bigint from (
 			select count(*) from (
 				select ledger, currency, account_id, coalesce(party, '') as party, coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id,
 					date_trunc('month', txn_at)::date as month, coalesce(sum(cent_total) filter (where cent_total > 0), 0) as debit,
@@ -113,10 +114,44 @@ func (b *books) unbalanced() (n int64) {
 			) e full join (
 				select ledger, currency, account_id, party, listing_id, month, debit, credit from ledger_balance where team_id = @team and (debit <> 0 or credit <> 0)
 			) k using (ledger, currency, account_id, party, listing_id, month)
-			where (e.debit, e.credit) is distinct from (k.debit, k.credit)`, db.Args{"team": tx.Team})
+			where (e.debit, e.credit) is distinct from (k.debit, k.credit)
+			union all
+			select count(*) from (
+				select ledger, currency, account_id, party, month, sum(debit) as debit, sum(credit) as credit from ledger_balance
+				where team_id = @team group by 1, 2, 3, 4, 5
+			) e full join (
+				select ledger, currency, account_id, party, month, sum(debit) as debit, sum(credit) as credit from ledger_month
+				where team_id = @team group by 1, 2, 3, 4, 5
+			) k using (ledger, currency, account_id, party, month)
+			where (e.debit, e.credit) is distinct from (k.debit, k.credit)
+			union all
+			select count(*) from (
+				select ledger, currency, account_id, party, month, sum(debit) as debit, sum(credit) as credit from ledger_month
+				where team_id = @team group by 1, 2, 3, 4, 5
+			) e full join (
+				select ledger, currency, account_id, party, date_trunc('month', day)::date as month, sum(debit) as debit, sum(credit) as credit
+				from ledger_day where team_id = @team group by 1, 2, 3, 4, 5
+			) k using (ledger, currency, account_id, party, month)
+			where (e.debit, e.credit) is distinct from (k.debit, k.credit)
+			) n`, db.Args{"team": tx.Team})
 		return err
 	})
 	return n
+}
+
+// reconcile has a bank record stand for a transaction, and makes the account that it was paid from a bank account.
+func (b *books) reconcile(record, transaction, account id.ID) {
+	b.t.Helper()
+	args := db.Args{"record": record, "transaction": transaction, "account": account, "now": b.DB.Now()}
+	b.Exec(`update account set type = 'bank', banking_category = 'trust' where team_id = @team and id = @account`, db.Args{"account": account})
+	b.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
+		values (@team, @transaction, 't1', 'deposit', '2026-01-15', 'usd', @account, 100, @now, @now)`,
+		db.Args{"transaction": transaction, "account": account, "now": b.DB.Now()})
+	b.Exec(`with record as (
+			insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
+			values (@team, @record, @account, '2026-01-15', 100, @now, @now) returning id
+		) insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		select @team, id, @transaction, @account, 100, @now from record`, args)
 }
 
 // rows identifies every stored entry with its money, so that two equal answers mean untouched rows.

@@ -53,16 +53,16 @@ func TestLocked(t *testing.T) {
 		"in review":                   {p: with(func(p *ledger.Touched) { p.InReview = []id.ID{two} }), want: ledger.ErrStatementInReview},
 		"published, inactive posting": {p: with(func(p *ledger.Touched) { p.Published, p.Status = []id.ID{one}, ledger.Inactive })},
 	} {
-		err := ledger.Locked(&closed, c.p, c.l)
+		err := ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, c.p, c.l)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
-	got := contextOf(t, ledger.Locked(&closed, with(func(p *ledger.Touched) { p.TxnAt = before }), ledger.Lenience{}))
+	got := contextOf(t, ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, with(func(p *ledger.Touched) { p.TxnAt = before }), ledger.Lenience{}))
 	if got.LockReason != "period" || *got.BooksClosedAt != closed {
 		t.Errorf("books closed: %+v", got)
 	}
-	got = contextOf(t, ledger.Locked(nil, with(func(p *ledger.Touched) { p.AttachedTo = []id.ID{two, one, two} }), ledger.Lenience{}))
+	got = contextOf(t, ledger.Locked(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []id.ID{two, one, two} }), ledger.Lenience{}))
 	if got.LockReason != "statement" || len(got.StatementIDs) != 2 || got.StatementIDs[0] != one {
 		t.Errorf("attached: %+v", got)
 	}
@@ -152,5 +152,67 @@ func TestBooksClosedAt(t *testing.T) {
 	b.closeBooks("2026-02-01")
 	if at := read(); at == nil || *at != date(t, "2026-02-01") {
 		t.Fatalf("closed at %v", at)
+	}
+}
+
+// Proves: OPEN-61.
+func TestSoftClose(t *testing.T) {
+	t.Parallel()
+	hard, soft := date(t, "2026-01-01"), date(t, "2026-02-01")
+	for name, c := range map[string]struct {
+		closing ledger.Closing
+		at      string
+		l       ledger.Lenience
+		want    error
+	}{
+		"open":                      {ledger.Closing{BooksClosedAt: &hard, SoftClosedAt: &soft}, "2026-02-01", ledger.Lenience{}, nil},
+		"softly closed":             {ledger.Closing{BooksClosedAt: &hard, SoftClosedAt: &soft}, "2026-01-31", ledger.Lenience{}, ledger.ErrBooksClosed},
+		"softly closed, may post":   {ledger.Closing{BooksClosedAt: &hard, SoftClosedAt: &soft, MayPost: true}, "2026-01-31", ledger.Lenience{}, nil},
+		"hard closed, may post":     {ledger.Closing{BooksClosedAt: &hard, SoftClosedAt: &soft, MayPost: true}, "2025-12-31", ledger.Lenience{}, ledger.ErrBooksClosed},
+		"softly closed, overridden": {ledger.Closing{SoftClosedAt: &soft}, "2026-01-31", ledger.Lenience{IgnoreBooksClosed: true}, nil},
+	} {
+		err := ledger.Locked(c.closing, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: date(t, c.at)}, c.l)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+func TestSoftCloseAsksWhoPosts(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	source := id.New(b.DB.Now())
+	b.Exec(`update team set soft_closed_at = '2026-02-01' where id = @team`, db.Args{})
+	_, err := b.try(ledger.Lenience{}, []id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
+	wantErr(t, err, ledger.ErrBooksClosed)
+	if c := contextOf(t, err); c.LockReason != "period" || c.SoftClosedAt == nil || *c.BooksClosedAt != date(t, "2026-02-01") {
+		t.Errorf("context %+v", c)
+	}
+	b.Exec(`update team set soft_close_posters = array[@user::uuid] where id = @team`, db.Args{"user": b.Scope().Actor.User})
+	b.replace([]id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
+}
+
+// Proves: RSN-66.
+func TestReconciledMoneyStays(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	transaction, record := id.New(b.DB.Now()), id.New(b.DB.Now())
+	jan := date(t, "2026-01-15")
+	moved, bill := b.posting(transaction, "moved", jan, 100), b.posting(transaction, "bill", jan, 50)
+	bill.Lines[0].AccountID, bill.Lines[1].AccountID = b.accounts[2], b.accounts[3]
+	b.replace([]id.ID{transaction}, moved, bill)
+	b.reconcile(record, transaction, b.accounts[0])
+
+	bill.Lines[0].Description = "other words"
+	b.replace([]id.ID{transaction}, moved, bill) // no money moved through the bank
+	changed := moved
+	changed.TxnAt = jan.AddDays(1)
+	_, err := b.try(ledger.Lenience{IgnoreBooksClosed: true}, []id.ID{transaction}, changed, bill)
+	wantErr(t, err, ledger.ErrReconciled)
+	if c := contextOf(t, err); c.LockReason != "" || len(c.BankRecordIDs) != 1 || c.BankRecordIDs[0] != record {
+		t.Errorf("context %+v", c)
+	}
+	if _, err := b.try(ledger.Lenience{}, []id.ID{transaction}); !ledger.IsLock(err) {
+		t.Errorf("removing: %v", err)
 	}
 }

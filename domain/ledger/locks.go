@@ -33,12 +33,12 @@ type LockReconciled struct {
 	BankRecordIDs []id.ID `json:"bankRecordIds"`
 }
 
-// LockStatementPeriod are the owners' entries in months whose statement is saved.
+// LockStatementPeriod are the owners' entries in or before months whose statement is saved.
 type LockStatementPeriod struct {
 	Hits []LockHit `json:"hits"`
 }
 
-// LockHit is an entry date under a saved statement; OpenFrom is the first day after that statement.
+// LockHit is an entry date under a saved statement; OpenFrom is the first day after the last such statement.
 type LockHit struct {
 	ListingID id.ID   `json:"listingId"`
 	TxnAt     day.Day `json:"txnAt"`
@@ -86,12 +86,12 @@ func locks(ctx context.Context, tx *db.Tx, sql string, args db.Args) (map[id.ID]
 const locksSQL = `
 	select e.source_id as id, t.books_closed_at, coalesce(bool_or(e.txn_at < t.books_closed_at), false) as closed,
 		coalesce(array_agg(distinct e.statement_id) filter (where e.statement_id is not null), '{}') as statements,
-		coalesce(jsonb_agg(distinct jsonb_build_object('listingId', e.listing_id, 'txnAt', e.txn_at, 'openFrom', s.end_at + 1))
-			filter (where s.id is not null and e.listing_id is not null), '[]') as hits
+		coalesce(jsonb_agg(distinct jsonb_build_object('listingId', e.listing_id, 'txnAt', e.txn_at, 'openFrom', s.open_from))
+			filter (where s.open_from is not null and e.listing_id is not null), '[]') as hits
 	from ledger_entry e
 	join team t on t.id = @team
-	left join statement s on s.team_id = @team and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id
-		and s.currency = e.currency and e.txn_at between s.start_at and s.end_at
+	left join lateral (select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and e.party = 'owners'
+		and s.ownership_period_id = e.ownership_period_id and s.currency = e.currency and e.txn_at <= s.end_at) s on true
 	where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
 	group by e.source_id, t.books_closed_at`
 
@@ -109,11 +109,11 @@ const feeLocksSQL = `
 			and exists (select from ledger_entry e where ` + feeEntry + ` and e.statement_id = s.id)
 			order by s.id desc limit 100) as statements,
 		coalesce((select jsonb_agg(jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', h.open_from)) from (
-			select e.listing_id, e.txn_at, s.end_at + 1 as open_from
+			select e.listing_id, e.txn_at, max(s.end_at) + 1 as open_from
 			from statement s join ledger_entry e on ` + feeEntry + ` and e.party = 'owners' and e.ownership_period_id = s.ownership_period_id
-				and e.currency = s.currency and e.txn_at between s.start_at and s.end_at and e.listing_id is not null
+				and e.currency = s.currency and e.txn_at <= s.end_at and e.listing_id is not null
 			where s.team_id = @team
-			group by e.listing_id, e.txn_at, s.end_at order by e.txn_at desc, e.listing_id limit 100) h), '[]') as hits
+			group by e.listing_id, e.txn_at order by e.txn_at desc, e.listing_id limit 100) h), '[]') as hits
 	from fee f join team t on t.id = @team
 	where f.team_id = @team and f.id = any(@fees)`
 

@@ -72,53 +72,133 @@ func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Pos
 }
 
 func replaceChunk(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
-	if err := shareLocks(ctx, tx, sources, wanted); err != nil {
-		return Change{}, err
-	}
-	touched, err := compare(ctx, tx, sources, wanted)
-	if err != nil || len(touched) == 0 {
-		return Change{}, err
-	}
-	skipped, err := decide(touched, l)
+	standing, err := stored(ctx, tx, sources)
 	if err != nil {
 		return Change{}, err
 	}
-	var change Change
-	var gone, added []Posting
-	standing := make(map[string]*Posting, len(wanted))
-	for i := range wanted {
-		standing[wanted[i].TxnCode] = &wanted[i]
+	// A statement that attached entries since they were read is still seen over them by the locks, which are asked after this.
+	if err := shareLocks(ctx, tx, standing, wanted); err != nil {
+		return Change{}, err
 	}
-	for i := range touched {
-		t := &touched[i]
-		switch {
-		case skipped[t.SourceID]:
-			change.Skipped++
-		case t.Removed:
-			gone = append(gone, Posting{SourceID: t.SourceID, TxnCode: t.TxnCode})
-		default:
-			added = append(added, *standing[t.TxnCode])
+	gone, added := compare(standing, wanted)
+	skipped := map[id.ID]bool{}
+	if len(gone)+len(added) > 0 {
+		if skipped, err = decide(ctx, tx, gone, added, l); err != nil {
+			return Change{}, err
 		}
 	}
-	change.Removed, change.Added = len(gone), len(added)
-	return change, write(ctx, tx, gone, added)
+	kept := func(postings []Posting) []Posting {
+		return slices.DeleteFunc(postings, func(p Posting) bool { return skipped[p.SourceID] })
+	}
+	outstanding := len(gone) + len(added)
+	gone, added = kept(gone), kept(added)
+	change := Change{Added: len(added), Removed: len(gone), Skipped: outstanding - len(gone) - len(added)}
+	if err := write(ctx, tx, gone, added); err != nil {
+		return Change{}, err
+	}
+	return change, settle(ctx, tx, sources, skipped)
+}
+
+// compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so. A posting is one
+// thing: an entry that differs makes all of it differ.
+func compare(standing, wanted []Posting) (gone, added []Posting) {
+	at := make(map[string]int, len(standing))
+	for i := range standing {
+		at[standing[i].TxnCode] = i
+	}
+	same := make([]bool, len(standing))
+	for i := range wanted {
+		k, found := at[wanted[i].TxnCode]
+		if found && wanted[i].equal(&standing[k]) {
+			same[k] = true
+		} else {
+			added = append(added, wanted[i])
+		}
+	}
+	for i := range standing {
+		if !same[i] {
+			gone = append(gone, standing[i])
+		}
+	}
+	return gone, added
+}
+
+// equal ignores the order of the lines and the owner statements that they are attached to.
+func (p *Posting) equal(o *Posting) bool {
+	if p.SourceID != o.SourceID || p.Ledger != o.Ledger || p.Status != o.Status || p.TxnAt != o.TxnAt || p.Currency != o.Currency || len(p.Lines) != len(o.Lines) {
+		return false
+	}
+	lines := make(map[string]*Line, len(o.Lines))
+	for i := range o.Lines {
+		lines[o.Lines[i].Ref] = &o.Lines[i]
+	}
+	for i := range p.Lines {
+		theirs, found := lines[p.Lines[i].Ref]
+		if !found {
+			return false
+		}
+		ours := p.Lines[i]
+		ours.StatementID = theirs.StatementID
+		if ours != *theirs {
+			return false
+		}
+	}
+	return true
 }
 
 // decide asks the locks about every posting. It returns the sources that are left as they are.
-func decide(touched []difference, l Lenience) (map[id.ID]bool, error) {
+func decide(ctx context.Context, tx *db.Tx, gone, added []Posting, l Lenience) (map[id.ID]bool, error) {
+	f, err := factsOf(ctx, tx, slices.Concat(gone, added))
+	if err != nil {
+		return nil, err
+	}
 	skipped := map[id.ID]bool{}
-	for i := range touched {
-		t := &touched[i]
-		err := Locked(t.BooksClosedAt, t.Touched(), l)
-		switch {
-		case err == nil:
-		case l.SkipLocked:
-			skipped[t.SourceID] = true
-		default:
-			return nil, err
+	for _, postings := range [][]Posting{gone, added} {
+		for i := range postings {
+			p := &postings[i]
+			err := Locked(f.closing, f.touched(p), l)
+			switch {
+			case err == nil:
+			case l.SkipLocked:
+				skipped[p.SourceID] = true
+			default:
+				return nil, err
+			}
 		}
 	}
 	return skipped, nil
+}
+
+// touched is a posting as the lock decision sees it.
+func (f *facts) touched(p *Posting) Touched {
+	t := Touched{SourceID: p.SourceID, TxnCode: p.TxnCode, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt}
+	banked := false
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		banked = banked || f.banks[l.AccountID]
+		if !l.StatementID.IsZero() {
+			t.AttachedTo = append(t.AttachedTo, l.StatementID)
+		}
+		if l.Party != Owners {
+			continue
+		}
+		for _, s := range f.over[l.OwnershipPeriodID] {
+			if s.Currency != p.Currency || p.TxnAt.After(*s.EndAt) {
+				continue
+			}
+			if s.Status == "published" {
+				t.Published = append(t.Published, s.ID)
+			} else {
+				t.InReview = append(t.InReview, s.ID)
+			}
+		}
+	}
+	if banked {
+		for _, record := range f.over[p.SourceID] {
+			t.Reconciled = append(t.Reconciled, record.ID)
+		}
+	}
+	return t
 }
 
 // BooksClosedAt is the team's first open day, nil while its books were never closed.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had looked it up.
@@ -66,16 +68,12 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 
 // shareLocks keeps the books open and the statements of the touched ownership periods as they are until the transaction ends. Closing the
 // books updates the team; saving a statement locks its ownership period for update.
-func shareLocks(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting) error {
+func shareLocks(ctx context.Context, tx *db.Tx, touched ...[]Posting) error {
 	return tx.Pipeline(ctx,
-		db.Stmt{SQL: `select 1 from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
+		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
-			SQL: `
-			select 1 from listing_ownership_period
-			where team_id = @team and (id = any(@periods::uuid[]) or id in (
-				select ownership_period_id from ledger_entry where team_id = @team and source_id = any(@sources) and party = 'owners'))
-			order by id for share`,
-			Args: db.Args{"team": tx.Team, "sources": sources, "periods": ownerPeriods(wanted)},
+			SQL:  `select from listing_ownership_period where team_id = @team and id = any(@periods::uuid[]) order by id for share`,
+			Args: db.Args{"team": tx.Team, "periods": ownerPeriods(slices.Concat(touched...))},
 		})
 }
 
@@ -94,63 +92,126 @@ func ownerPeriods(postings []Posting) []id.ID {
 	return periods
 }
 
-// difference is a posting that is stored and not wanted as it stands (Removed), or wanted and not stored so.
-type difference struct {
-	Removed       bool
-	SourceID      id.ID
-	TxnCode       string
-	Ledger        Ledger
-	Status        Status
-	TxnAt         day.Day
-	AttachedTo    []id.ID
-	Published     []id.ID
-	InReview      []id.ID
-	BooksClosedAt *day.Day
+// storedEntry is a row of the ledger with the head of its posting.
+type storedEntry struct {
+	SourceID          id.ID
+	TxnCode           string
+	Ledger            Ledger
+	Status            Status
+	TxnAt             day.Day
+	Currency          string
+	Ref               string
+	AccountID         id.ID
+	CentTotal         money.Cents
+	Party             Party
+	ListingID         id.ID
+	OwnershipPeriodID id.ID
+	ContactID         id.ID
+	ReservationID     id.ID
+	TransactionID     id.ID
+	RecurringFeeID    id.ID
+	StatementID       id.ID
+	TriggerType       string
+	Description       string
 }
 
-// Touched is the difference as the lock decision sees it.
-func (d *difference) Touched() Touched {
-	return Touched{
-		SourceID: d.SourceID, TxnCode: d.TxnCode, Ledger: d.Ledger, Status: d.Status, TxnAt: d.TxnAt,
-		AttachedTo: d.AttachedTo, Published: d.Published, InReview: d.InReview,
-	}
-}
-
-const compareSQL = `
-	with wanted as materialized (` + wantedRows + `),
-	stored as materialized (
-		select ` + entryColumns + `, statement_id from ledger_entry where team_id = @team and source_id = any(@sources)
-	), changed as materialized (
-		select source_id, txn_code from (
-			(select ` + entryColumns + ` from wanted except select ` + entryColumns + ` from stored)
-			union all
-			(select ` + entryColumns + ` from stored except select ` + entryColumns + ` from wanted)
-		) d group by source_id, txn_code
-	), touched as (
-		select true as removed, source_id, txn_code, ledger, status, txn_at, currency, party, ownership_period_id, statement_id
-		from stored join changed using (source_id, txn_code)
-		union all
-		select false, source_id, txn_code, ledger, status, txn_at, currency, party, ownership_period_id, null
-		from wanted join changed using (source_id, txn_code)
-	)
-	select t.removed, t.source_id, t.txn_code, min(t.ledger) as ledger, min(t.status) as status, min(t.txn_at) as txn_at,
-		coalesce(array_agg(distinct t.statement_id) filter (where t.statement_id is not null), '{}') as attached_to,
-		coalesce(array_agg(distinct s.id) filter (where s.status = 'published'), '{}') as published,
-		coalesce(array_agg(distinct s.id) filter (where s.status = 'inReview'), '{}') as in_review,
-		(select books_closed_at from team where id = @team) as books_closed_at
-	from touched t left join statement s on s.team_id = @team and t.party = 'owners' and s.ownership_period_id = t.ownership_period_id
-		and s.currency = t.currency and t.txn_at between s.start_at and s.end_at
-	group by t.removed, t.source_id, t.txn_code
-	order by t.source_id, t.txn_code, t.removed desc`
-
-// compare finds the postings that differ, as a whole: one entry that differs makes its posting differ.
-func compare(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting) ([]difference, error) {
-	args := columnsOf(wanted, db.Args{"team": tx.Team, "sources": sources})
-	found, err := db.Select[difference](ctx, tx, compareSQL, args)
+// stored reads the postings of sources. It asks for no order: that would make Postgres read the whole index in that order.
+func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
+	var postings []Posting
+	at := map[string]int{}
+	err := db.Each(ctx, tx, db.Stmt{
+		SQL: `
+		select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
+			ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type, description
+		from ledger_entry where team_id = @team and source_id = any(@sources) order by source_id, txn_code, ref`,
+		Args: db.Args{"team": tx.Team, "sources": sources},
+	}, func(e storedEntry) error {
+		n, known := at[e.TxnCode]
+		if !known {
+			n = len(postings)
+			at[e.TxnCode] = n
+			postings = append(postings, Posting{
+				SourceID: e.SourceID, TxnCode: e.TxnCode, Ledger: e.Ledger, Status: e.Status, TxnAt: e.TxnAt, Currency: e.Currency,
+			})
+		}
+		p := &postings[n]
+		p.Lines = append(p.Lines, Line{
+			Ref: e.Ref, AccountID: e.AccountID, CentTotal: e.CentTotal, Party: e.Party, ListingID: e.ListingID, OwnershipPeriodID: e.OwnershipPeriodID,
+			ContactID: e.ContactID, ReservationID: e.ReservationID, TransactionID: e.TransactionID, RecurringFeeID: e.RecurringFeeID,
+			StatementID: e.StatementID, Trigger: e.TriggerType, Description: e.Description,
+		})
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("compare journals: %w", err)
+		return nil, fmt.Errorf("read stored postings: %w", err)
 	}
-	return found, nil
+	return postings, nil
+}
+
+// holder is an owner statement of an ownership period, or a bank record that stands for a transaction.
+type holder struct {
+	Status   string // of a statement; empty for a bank record
+	ID       id.ID
+	Of       id.ID // ownership period, or transaction
+	Currency string
+	EndAt    *day.Day
+}
+
+// facts are what the locks on some postings are decided by.
+type facts struct {
+	closing Closing
+	over    map[id.ID][]holder // by ownership period, or transaction
+	banks   map[id.ID]bool
+}
+
+// factsOf reads the facts for postings that are to be added or removed.
+func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) {
+	f := &facts{over: map[id.ID][]holder{}, banks: map[id.ID]bool{}}
+	var err error
+	if f.closing, err = ClosingOf(ctx, tx); err != nil {
+		return nil, err
+	}
+	var sources, accounts []id.ID
+	for i := range touched {
+		sources = append(sources, touched[i].SourceID)
+		for k := range touched[i].Lines {
+			accounts = append(accounts, touched[i].Lines[k].AccountID)
+		}
+	}
+	held, err := db.Select[holder](ctx, tx, `
+		select status, id, ownership_period_id as of, currency, end_at from statement
+			where team_id = @team and ownership_period_id = any(@periods)
+		union all
+		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)`,
+		db.Args{"team": tx.Team, "periods": ownerPeriods(touched), "sources": sortedIDs(sources)})
+	if err != nil {
+		return nil, fmt.Errorf("read what holds postings: %w", err)
+	}
+	reconciled := false
+	for i := range held {
+		f.over[held[i].Of] = append(f.over[held[i].Of], held[i])
+		reconciled = reconciled || held[i].Status == ""
+	}
+	if !reconciled {
+		return f, nil
+	}
+	banks, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and type = 'bank' and id = any(@accounts)`,
+		db.Args{"team": tx.Team, "accounts": sortedIDs(accounts)})
+	for _, bank := range banks {
+		f.banks[bank] = true
+	}
+	return f, err
+}
+
+// ClosingOf is how far the team's books are closed for the actor.
+func ClosingOf(ctx context.Context, tx *db.Tx) (Closing, error) {
+	c, err := db.Get[Closing](ctx, tx, `
+		select books_closed_at, soft_closed_at, @user = any(soft_close_posters) as may_post from team where team_id = @team`,
+		db.Args{"team": tx.Team, "user": tx.Actor.User})
+	if err != nil {
+		return Closing{}, fmt.Errorf("read how far the books are closed: %w", err)
+	}
+	return c, nil
 }
 
 const deleteSQL = `

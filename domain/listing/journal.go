@@ -9,9 +9,17 @@ import (
 	"stayledger/platform/id"
 )
 
-// Derive brings the journals of everything that touches some listings up to date: those of their reservations and of the transactions with
-// a line on them. Journals that a lock holds stay as they are.
+// Derive does something about the journals of everything that touches some listings: those of their reservations and of the transactions
+// with a line on them. Journals that a lock holds stay as they are.
 type Derive func(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error
+
+// Journals are what the writes of ownership set off in packages that build on this one.
+type Journals struct {
+	// Derive brings the journals around some listings up to date.
+	Derive Derive
+	// Outdate marks them as stale, for an operation to derive.
+	Outdate Derive
+}
 
 // RefreshKind is the kind of the task that derives the journals of one listing; package transaction handles it.
 const RefreshKind = "listing.refresh"
@@ -21,8 +29,7 @@ type RefreshArgs struct {
 	ListingID id.ID `json:"listingId"`
 }
 
-// handler holds what the writes of ownership set off in packages that build on this one.
-type handler struct{ derive Derive }
+type handler struct{ Journals }
 
 // written answers the write of a period and has the journals follow.
 func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
@@ -42,7 +49,10 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
 	if !kept {
-		return nil, h.derive(ctx, tx, []id.ID{listingID})
+		return nil, h.Derive(ctx, tx, []id.ID{listingID})
+	}
+	if err := h.Outdate(ctx, tx, []id.ID{listingID}); err != nil {
+		return nil, err
 	}
 	target := operation.Resource{Type: operation.Listing, ID: listingID, Role: operation.Target}
 	return &operation.New{
@@ -53,5 +63,5 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 
 // work is what the operation does.
 func (h handler) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
-	return h.derive(ctx, tx, []id.ID{started.Resource.ID})
+	return h.Derive(ctx, tx, []id.ID{started.Resource.ID})
 }

@@ -8,7 +8,7 @@ import (
 	"stayledger/domain/contact"
 	"stayledger/domain/fee"
 	"stayledger/domain/operation"
-	"stayledger/domain/reservation"
+	"stayledger/domain/tax"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -100,46 +100,91 @@ func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done
 	return nil
 }
 
-// prepare installs the chart, the fees every listing is charged, and a vendor.
+// prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
 func prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 	grant(tx)
 	if err := install(ctx, tx, &Init{}); err != nil {
 		return err
 	}
-	start := d.Start()
-	if _, err := tx.Exec(ctx, `update team set statement_start_at = coalesce(statement_start_at, @start) where team_id = @team`,
-		db.Args{"start": start, "team": tx.Team}); err != nil {
-		return fmt.Errorf("set the statement start: %w", err)
-	}
-	codes, err := accountCodes(ctx, tx)
+	// Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are recognised night by night.
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `update team set statement_start_at = least(statement_start_at, @start), long_term_stay_nights = coalesce(long_term_stay_nights, 20)
+				where team_id = @team`,
+			Args: db.Args{"start": d.Start(), "team": tx.Team},
+		},
+		db.Stmt{
+			SQL: `update reservation_line_mapping set revenue_recognition = 'checkOut'
+				where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null`,
+			Args: db.Args{"team": tx.Team},
+		},
+		db.Stmt{
+			SQL: `insert into tax_rate (team_id, id, name, basis_points, created_at, updated_at) values (@team, @id, @name, 15000, @now, @now)
+				on conflict (team_id, name) do nothing`,
+			Args: db.Args{"team": tx.Team, "id": tx.NewID(), "name": demoTax, "now": tx.Now},
+		})
 	if err != nil {
-		return err
+		return fmt.Errorf("set up the demo team: %w", err)
 	}
-	for _, f := range []struct {
-		name    string
-		kind    fee.Type
-		formula string
-		rate    int64
-		debit   string
-		credit  string
-	}{
-		{"Management commission", "managementFee", "rent", 20_000, "5100", "4100"},
-		{"Cleaning", "cleaningFee", "cleaningFee", 100_000, "5110", "4110"},
-		{"Merchant fee", "merchantFee", "merchantFee", 100_000, "5120", "4120"},
-		{"Channel fee", "bookingChannelFee", "channelFee", 100_000, "5120", "4120"},
-	} {
-		_, err := fee.Add(ctx, tx, &fee.Create{
-			Name: f.name, Type: f.kind, Formula: f.formula, RateType: "percentage", DefaultRate: f.rate, DebitParty: "owners", CreditParty: "manager",
-			DebitAccountID: codes[f.debit], CreditAccountID: codes[f.credit],
-		}, reservation.RefreshListings)
-		if err != nil {
-			return fmt.Errorf("fee: %w", err)
-		}
+	if err := addFees(ctx, tx); err != nil {
+		return err
 	}
 	_, err = contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
 		Email: api.Set("office@plumb.example.com"), UniqueRef: api.Set(vendorRef),
 	}})
 	return err
+}
+
+// addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night, with tax, and a share
+// of another fee.
+func addFees(ctx context.Context, tx *db.Tx) error {
+	codes, err := accountCodes(ctx, tx)
+	if err != nil {
+		return err
+	}
+	rate, err := demoTaxRate(ctx, tx)
+	if err != nil {
+		return err
+	}
+	included := tax.Included
+	for _, f := range []struct {
+		fee.Create
+		debit, credit string
+	}{
+		{fee.Create{Name: "Management commission", Type: "managementFee", Formula: "rent", RateType: "percentage", DefaultRate: 20_000}, "5100", "4100"},
+		{fee.Create{Name: "Cleaning", Type: "cleaningFee", Formula: "cleaningFee", RateType: "percentage", DefaultRate: 100_000}, "5110", "4110"},
+		{fee.Create{Name: "Merchant fee", Type: "merchantFee", Formula: "merchantFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
+		{fee.Create{Name: "Channel fee", Type: "bookingChannelFee", Formula: "channelFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
+		{fee.Create{
+			Name: "Marketing fund", Type: "additionalFee", Formula: `fee("Management commission")`, RateType: "percentage", DefaultRate: 5_000,
+		}, "5120", "4120"},
+		{fee.Create{
+			Name: "Linen", Type: "additionalFee", RateType: "flat", DefaultRate: 350, ChargeBasis: fee.PerNight, TaxRateID: &rate, TaxBehavior: &included,
+		}, "5120", "4120"},
+		{fee.Create{
+			Name: "Cancellation commission", Type: "managementFee", Formula: "cancellation", RateType: "percentage", DefaultRate: 20_000,
+			StatusFilter: fee.CanceledOnly,
+		}, "5100", "4100"},
+		{fee.Create{
+			Name: "Owner stay cleaning", Type: "cleaningFee", RateType: "flat", DefaultRate: 8_000, OwnerStayFilter: fee.OnlyOwnerStays,
+		}, "5110", "4110"},
+	} {
+		f.DebitParty, f.CreditParty, f.DebitAccountID, f.CreditAccountID = "owners", "manager", codes[f.debit], codes[f.credit]
+		if _, err := fee.Add(ctx, tx, &f.Create); err != nil {
+			return fmt.Errorf("fee: %w", err)
+		}
+	}
+	return nil
+}
+
+const demoTax = "Sales tax"
+
+func demoTaxRate(ctx context.Context, tx *db.Tx) (id.ID, error) {
+	rate, err := db.Get[id.ID](ctx, tx, `select id from tax_rate where team_id = @team and name = @name`, db.Args{"team": tx.Team, "name": demoTax})
+	if err != nil {
+		return id.Zero, fmt.Errorf("read the demo's tax rate: %w", err)
+	}
+	return rate, nil
 }
 
 const vendorRef = "demo-vendor"

@@ -9,10 +9,8 @@ import (
 	"stayledger/domain/contact"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
-	"stayledger/domain/reservation"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -25,7 +23,8 @@ type seller struct {
 	number  int
 	listing id.ID
 	vendor  id.ID
-	repairs id.ID
+	tax     id.ID
+	codes   map[string]id.ID
 	rate    money.Cents // rent a night
 }
 
@@ -42,6 +41,11 @@ func fillListing(ctx context.Context, tx *db.Tx, d DemoData, number int) error {
 	if err := s.expenses(ctx, tx); err != nil {
 		return fmt.Errorf("demo expenses: %w", err)
 	}
+	if number == 0 {
+		if err := s.office(ctx, tx); err != nil {
+			return fmt.Errorf("demo office: %w", err)
+		}
+	}
 	if err := s.statements(ctx, tx); err != nil {
 		return fmt.Errorf("demo statements: %w", err)
 	}
@@ -52,11 +56,13 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // open makes the owners and the listing, subscribes it to the team's fees and books its opening balance.
 func (s *seller) open(ctx context.Context, tx *db.Tx) error {
-	codes, err := accountCodes(ctx, tx)
-	if err != nil {
+	var err error
+	if s.codes, err = accountCodes(ctx, tx); err != nil {
 		return err
 	}
-	s.repairs = codes["5200"]
+	if s.tax, err = demoTaxRate(ctx, tx); err != nil {
+		return err
+	}
 	if s.vendor, err = db.Get[id.ID](ctx, tx, `select id from contact where team_id = @team and unique_ref = @ref`,
 		db.Args{"team": tx.Team, "ref": vendorRef}); err != nil {
 		return err
@@ -109,98 +115,4 @@ func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error
 		members[i] = listing.Member{ContactID: c.ID, Split: split}
 	}
 	return members, nil
-}
-
-// stays books the calendar from the start to a month beyond today, and the guests' money as far as it has come in.
-func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
-	end := s.Today.AddDays(30)
-	for at := s.Start().AddDays(s.dice.IntN(5)); at.Before(end); at = at.AddDays(1 + s.dice.IntN(9)) {
-		nights := 2 + s.dice.IntN(6)
-		if err := s.stay(ctx, tx, at, nights); err != nil {
-			return err
-		}
-		at = at.AddDays(nights)
-	}
-	return nil
-}
-
-func (s *seller) stay(ctx context.Context, tx *db.Tx, checkIn day.Day, nights int) error {
-	channel := pick(s.dice, "direct", "direct", "airbnb", "vrbo", "bookingcom")
-	bookedAt := day.Max(checkIn.AddDays(-7-s.dice.IntN(60)), s.Start())
-	rent := s.rate * money.Cents(nights)
-	cleaning := money.Cents(6_000 + s.dice.IntN(8)*500)
-	guest := pick(s.dice, "Alex", "Bo", "Casey", "Dana", "Eli", "Frankie", "Gabi", "Hanna") + " " + pick(s.dice, "Moore", "Novak", "Olsen", "Park", "Quinn", "Rossi", "Silva", "Tran")
-	code := fmt.Sprintf("D%03d-%s", s.number+1, checkIn)
-	lines := []reservation.LineInput{{Type: "rent", Amount: rent}, {Type: "cleaningFee", Amount: cleaning}}
-	total := rent + cleaning
-	if channel != "airbnb" { // the channel remits the tax itself
-		tax := money.Rate(12_000).Of(total)
-		lines, total = append(lines, reservation.LineInput{Type: "tax", Amount: tax}), total+tax
-	}
-	r, err := reservation.Add(ctx, tx, &reservation.Create{
-		ListingID: s.listing, GuestName: &guest, ConfirmationCode: &code, CheckIn: checkIn, CheckOut: checkIn.AddDays(nights), BookedAt: &bookedAt,
-		BookingPlatform: &channel, Lines: lines,
-	})
-	if err != nil {
-		return err
-	}
-	if channel == "direct" {
-		return s.paidByCard(ctx, tx, r, total, bookedAt)
-	}
-	return s.paidOut(ctx, tx, r, total, channel)
-}
-
-// paidByCard books the guest's card payment on the day of booking; the processor keeps 2.9 % and 30 cents.
-func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, r *reservation.Reservation, total money.Cents, at day.Day) error {
-	return s.deposit(ctx, tx, r.ID, deposit{at, "Card payment", total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
-}
-
-// paidOut books the channel's payout on the day after arrival; the channel keeps 15 %.
-func (s *seller) paidOut(ctx context.Context, tx *db.Tx, r *reservation.Reservation, total money.Cents, channel string) error {
-	return s.deposit(ctx, tx, r.ID, deposit{r.CheckIn.AddDays(1), "Payout of " + channel, total, money.Rate(15_000).Of(total), account.DepositChannelFee})
-}
-
-// deposit is money that came in for a stay, and what was kept on the way.
-type deposit struct {
-	at     day.Day
-	what   string
-	total  money.Cents
-	kept   money.Cents
-	keeper account.Assignment
-}
-
-func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) error {
-	if s.Today.Before(d.at) {
-		return nil
-	}
-	paid, fee := transaction.LineInput{Amount: d.total}, transaction.LineInput{Amount: -d.kept}
-	paid.Assignment, paid.ReservationID = api.Set(account.AccountsReceivable), api.Set(stay)
-	fee.Assignment, fee.ReservationID = api.Set(d.keeper), api.Set(stay)
-	_, err := transaction.Add(ctx, tx, &transaction.Create{
-		Type: transaction.Deposit, Date: d.at, Description: api.Set(d.what), Lines: []transaction.LineInput{paid, fee},
-	}, ledger.Lenience{})
-	return err
-}
-
-// expenses books a repair in most months, with a markup, paid five days after the bill.
-func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
-	for m := s.Start().Month(); !s.Today.Before(m.Last()); m = m.Next() {
-		if s.dice.IntN(4) == 0 {
-			continue
-		}
-		at := m.First().AddDays(8 + s.dice.IntN(12))
-		amount := money.Cents(2_000 + s.dice.IntN(60)*250)
-		line := transaction.LineInput{Amount: amount}
-		line.AccountID, line.ListingID, line.Party = api.Set(s.repairs), api.Set(s.listing), api.Set(ledger.Party("owners"))
-		line.Markup = api.Set(transaction.MarkupInput{Amount: amount / 10})
-		_, err := transaction.Add(ctx, tx, &transaction.Create{
-			Type: transaction.Expense, Date: at, ContactID: api.Set(s.vendor),
-			Description: api.Set(pick(s.dice, "Water heater", "Light bulbs", "Lock repair", "Garden work", "Linen", "Pest control")),
-			Payment:     api.Set(transaction.PaymentInput{Date: at.AddDays(5)}), Lines: []transaction.LineInput{line},
-		}, ledger.Lenience{})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -84,6 +84,7 @@ func Endpoints() []api.Endpoint {
 			return team.Read(ctx, tx)
 		}),
 		demoEndpoint(tag),
+		bankingEndpoint(),
 	}
 }
 
@@ -108,8 +109,12 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// install brings the parts and marks the team as initialized.
+// install brings the parts and marks the team as initialized. Journals of a team at work that an assignment was missing for are derived.
 func install(ctx context.Context, tx *db.Tx, in *Init) error {
+	before, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return err
+	}
 	if in.CopyFromTeamID != nil {
 		if err := copySettings(ctx, tx, *in.CopyFromTeamID, in.Include); err != nil {
 			return err
@@ -117,7 +122,14 @@ func install(ctx context.Context, tx *db.Tx, in *Init) error {
 	} else if err := account.InstallStandard(ctx, tx); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
+	after, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := AssignmentsChanged(ctx, tx, account.Reassignments(before, after)); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
 		db.Args{"now": tx.Now, "team": tx.Team})
 	return err
 }

@@ -39,7 +39,7 @@ func pending(ctx context.Context, tx *db.Tx, touched string, resources []id.ID) 
 		select * from (
 			select o.id as operation_id, o.type, r.type is null or r.type = 'team' as everywhere, `+touched+` as touched
 			from operation o left join operation_resource r on r.team_id = o.team_id and r.operation_id = o.id
-			where o.team_id = @team and o.status in ('queued', 'running') and o.type in ('listing-journal-refresh', 'reservation-journal-refresh')
+			where o.team_id = @team and o.status in ('queued', 'running') and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')
 		) p where everywhere or touched = any(@resources)`, db.Args{"team": tx.Team, "resources": resources})
 	if err != nil {
 		return nil, fmt.Errorf("read pending journal operations: %w", err)

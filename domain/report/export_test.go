@@ -2,11 +2,24 @@ package report
 
 import "stayledger/platform/day"
 
-// Span shows how a period is split.
-type Span struct{ Before, Head, Months, Tail day.Range }
+// Balances reads balances.
+var Balances = balances
 
-// SpanOf splits a period.
-func SpanOf(start, end day.Day) Span {
-	s := spanOf(start, end)
-	return Span{s.before, s.head, s.months, s.tail}
+// BalancesAround reads balances and what came before them.
+var BalancesAround = balancesAround
+
+// Nobody selects the entries of no party.
+const Nobody = nobody
+
+// Reading shows how a period is read: whole months, and days to add or to take off.
+type Reading struct {
+	Months, Start, End     day.Range
+	StartExcess, EndExcess bool
+	Direct                 bool
+}
+
+// ReadingOf plans a period.
+func ReadingOf(from *day.Day, to day.Day) Reading {
+	r := readingOf(from, to)
+	return Reading{r.months, r.start.days, r.end.days, r.start.excess, r.end.excess, r.direct}
 }

@@ -1,9 +1,9 @@
-// Package report reads the books: the trial balance and the journal entries behind every figure.
+// Package report reads the books: the trial balance, profit and loss, the balance sheet and the journal entries behind every figure.
 //
 // A figure carries its drill-down, a filter of the journal-entry report: sent there, it selects exactly the entries that add up to the
-// figure. Reports read whole months from the ledger's month balances and only the broken months at their edges from entries, so their cost
-// follows the length of the period in months, not the number of entries. Historical entries are never part of a report that does not ask
-// for that ledger by name.
+// figure. Reports read whole months from the ledger's month balances and of the broken months at their edges the nearer side from its day
+// balances, so their cost follows the length of the period, not the number of entries; by listing those edges are read from entries.
+// Historical entries are never part of a report that does not ask for that ledger by name.
 package report
 
 import (
@@ -14,7 +14,6 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -35,55 +34,6 @@ type Drilldown struct {
 
 func drilldown(f Selection) Drilldown { return Drilldown{Type: "journalEntryReport", Filter: f} }
 
-// Start is the query parameter startDate: a day, a month or a year, which stands for its first day (PAG-36).
-type Start struct{ day.Day }
-
-// End is the query parameter endDate: a day, a month or a year, which stands for its last day (PAG-36).
-type End struct{ day.Day }
-
-// UnmarshalText reads YYYY, YYYY-MM or YYYY-MM-DD as its first day.
-func (s *Start) UnmarshalText(text []byte) error {
-	first, _, err := day.ParseBoundary(string(text))
-	s.Day = first
-	return err
-}
-
-// UnmarshalText reads YYYY, YYYY-MM or YYYY-MM-DD as its last day.
-func (e *End) UnmarshalText(text []byte) error {
-	_, last, err := day.ParseBoundary(string(text))
-	e.Day = last
-	return err
-}
-
-// UnmarshalJSON reads the same from a body.
-func (s *Start) UnmarshalJSON(data []byte) error {
-	text, err := boundaryText(data)
-	if err != nil {
-		return err
-	}
-	return s.UnmarshalText(text)
-}
-
-// UnmarshalJSON reads the same from a body.
-func (e *End) UnmarshalJSON(data []byte) error {
-	text, err := boundaryText(data)
-	if err != nil {
-		return err
-	}
-	return e.UnmarshalText(text)
-}
-
-func boundaryText(data []byte) ([]byte, error) {
-	if len(data) < 2 || data[0] != '"' || data[len(data)-1] != '"' {
-		return nil, day.ErrFormat
-	}
-	return data[1 : len(data)-1], nil
-}
-
-func queryIssue(message, code, name string) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: []any{name}, Schema: "query"}
-}
-
 // currencyOr parses a currency, or takes the team's when none is given.
 func currencyOr(ctx context.Context, tx *db.Tx, given string) (money.Currency, error) {
 	if given == "" {
@@ -103,21 +53,39 @@ func currencyOr(ctx context.Context, tx *db.Tx, given string) (money.Currency, e
 // Endpoints are the routes of the reports.
 func Endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
-	return []api.Endpoint{
+	return append(reconciliationEndpoints(),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts without any of them are left out. " +
-				"Without `ledger` the trust and the operating ledger together.",
+				"Without `ledger` the trust and the operating ledger together. Of one party or of listings it need not balance.",
 		}, trialBalance),
 		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/profit-and-loss", ID: "getProfitAndLoss", Tag: "Reports", Summary: "Profit and loss", Scopes: scopes,
+			Doc: "Revenue, expenses and net income of a period by category and account, in columns of the chosen view. Revenue and costs are positive. " +
+				"Accounts without entries are left out.",
+		}, profitAndLoss),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/balance-sheet", ID: "getBalanceSheet", Tag: "Reports", Summary: "Balance sheet", Scopes: scopes,
+			Doc: "Assets, liabilities and the computed balances of owners and manager at the end of a day. Assets equal liabilities and balances.",
+		}, balanceSheet),
+		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/journal-entries", ID: "listJournalEntries", Tag: "Reports", Summary: "Journal entries", Scopes: scopes,
-			Doc: "Entries of the ledgers with their totals over all pages. Without `ledger` the historical ledger is left out, without `status` inactive entries are.",
+			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
+				"ledger is left out, without `status` inactive entries are.",
 		}, entries),
-	}
+	)
 }
 
-// liveLedger is a ledger that a trial balance can be read of.
+// liveLedger is a ledger that reports of balances can be read of; the empty one stands for both together.
 type liveLedger ledger.Ledger
 
 // Enum lists the live ledgers.
 func (liveLedger) Enum() []string { return []string{string(ledger.Trust), string(ledger.Operating)} }
+
+// ledgers are the ledgers that it stands for.
+func (l liveLedger) ledgers() []ledger.Ledger {
+	if l == "" {
+		return []ledger.Ledger{ledger.Trust, ledger.Operating}
+	}
+	return []ledger.Ledger{ledger.Ledger(l)}
+}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -22,90 +21,39 @@ type TrialBalance struct {
 	Totals    TrialTotals    `json:"totals"`
 }
 
-// TrialRow is one account; cents, debit positive, in debit and credit alike.
+// TrialFigures are cents, debit positive, in debit and credit alike, each with the entries behind it.
+type TrialFigures struct {
+	Beginning money.Cents `json:"beginning" doc:"Balance before the start date, debit positive."`
+	Debit     money.Cents `json:"debit"`
+	Credit    money.Cents `json:"credit"`
+	Ending    money.Cents `json:"ending" doc:"beginning + debit - credit."`
+
+	Drilldown          Drilldown  `json:"drilldown" doc:"The entries whose debits and credits these are."`
+	BeginningDrilldown *Drilldown `json:"beginningDrilldown" doc:"The entries that the beginning adds up; null where the calendar begins."`
+	EndingDrilldown    Drilldown  `json:"endingDrilldown"`
+}
+
+// TrialRow is one account.
 type TrialRow struct {
 	Account        AccountRef             `json:"account"`
 	Classification account.Classification `json:"classification" enum:"asset,liability,revenue,expense"`
-	Beginning      money.Cents            `json:"beginning" doc:"Balance before the start date, debit positive."`
-	Debit          money.Cents            `json:"debit"`
-	Credit         money.Cents            `json:"credit"`
-	Ending         money.Cents            `json:"ending" doc:"beginning + debit - credit."`
-	Drilldown      Drilldown              `json:"drilldown" db:"-" doc:"The entries whose debits and credits these are."`
+	TrialFigures
 }
 
-// TrialTotals are the sums over all accounts: debit equals credit, beginning and ending are zero.
-type TrialTotals struct {
-	Beginning money.Cents `json:"beginning"`
-	Debit     money.Cents `json:"debit"`
-	Credit    money.Cents `json:"credit"`
-	Ending    money.Cents `json:"ending"`
-}
+// TrialTotals are the sums over all accounts: unless a party or a listing is asked for, debit equals credit, and beginning and ending are zero.
+type TrialTotals struct{ TrialFigures }
 
 // TrialFilter selects a trial balance: query parameters, and the body of its export.
 type TrialFilter struct {
-	StartDate Start      `query:"startDate" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   End        `query:"endDate" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
-	Ledger    liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating"`
-	Currency  string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	Period
+	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
+	ListingIDs []Ref        `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
+	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
 // Resolve refuses a period that ends before it starts.
-func (f TrialFilter) Resolve() []apierr.Issue {
-	if f.EndDate.Before(f.StartDate.Day) {
-		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endDate")}
-	}
-	return nil
-}
-
-// span is a period split into whole months, which the month balances answer, and the broken months at its edges, which entries answer.
-// Ranges are half open; an empty one selects nothing.
-type span struct {
-	// before are the days of the first month before the period; the months before that one are whole.
-	before day.Range
-	head   day.Range
-	months day.Range
-	tail   day.Range
-}
-
-func spanOf(start, end day.Day) span {
-	next := end.AddDays(1)
-	first, last := start.FirstOfMonth(), next.FirstOfMonth()
-	s := span{before: day.Range{From: first, To: start}, head: day.Range{From: start, To: start}}
-	whole := first
-	if start != first {
-		whole = start.Month().Next().First()
-		s.head.To = day.Min(whole, next)
-	}
-	s.months = day.Range{From: whole, To: day.Max(whole, last)}
-	s.tail = day.Range{From: s.months.To, To: day.Max(s.months.To, next)}
-	return s
-}
-
-const trialSQL = `
-	with moved as (
-		select account_id, debit - credit as beginning, 0 as debit, 0 as credit from ledger_balance
-			where team_id = @team and currency = @currency and ledger = any(@ledgers) and month < @first
-		union all
-		select account_id, 0, debit, credit from ledger_balance
-			where team_id = @team and currency = @currency and ledger = any(@ledgers) and month >= @months_from and month < @months_to
-		union all
-		select account_id, cent_total, 0, 0 from ledger_entry
-			where team_id = @team and currency = @currency and ledger = any(@ledgers) and status = 'active' and txn_at >= @first and txn_at < @start
-		union all
-		select account_id, 0, greatest(cent_total, 0), greatest(-cent_total, 0) from ledger_entry
-			where team_id = @team and currency = @currency and ledger = any(@ledgers) and status = 'active' and txn_at >= @start and txn_at < @head_to
-		union all
-		select account_id, 0, greatest(cent_total, 0), greatest(-cent_total, 0) from ledger_entry
-			where team_id = @team and currency = @currency and ledger = any(@ledgers) and status = 'active' and txn_at >= @tail_from and txn_at < @tail_to
-	), summed as (
-		select account_id, sum(beginning)::bigint as beginning, sum(debit)::bigint as debit, sum(credit)::bigint as credit from moved group by account_id
-	)
-	select jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name) as account, c.classification, s.beginning, s.debit, s.credit,
-		s.beginning + s.debit - s.credit as ending
-	from summed s join account a on a.team_id = @team and a.id = s.account_id
-		join account_category c on c.team_id = a.team_id and c.id = a.category_id
-	where s.beginning <> 0 or s.debit <> 0 or s.credit <> 0
-	order by a.code nulls last, a.name, a.id`
+func (f TrialFilter) Resolve() []apierr.Issue { return f.check() }
 
 type trialInput struct{ TrialFilter }
 
@@ -119,29 +67,61 @@ func Trial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error)
 	if err != nil {
 		return nil, err
 	}
-	ledgers := []string{string(ledger.Trust), string(ledger.Operating)}
-	selection := Selection{StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency)}
-	if f.Ledger != "" {
-		ledgers = []string{string(f.Ledger)}
-		selection.Ledger = ledger.Ledger(f.Ledger)
+	accounts, err := chart(ctx, tx, false)
+	if err != nil {
+		return nil, err
 	}
-	s := spanOf(f.StartDate.Day, f.EndDate.Day)
-	out := &TrialBalance{Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day}
-	if out.Data, err = db.Select[TrialRow](ctx, tx, trialSQL, db.Args{
-		"team": tx.Team, "currency": currency, "ledgers": ledgers, "first": s.before.From, "start": s.before.To, "head_to": s.head.To,
-		"months_from": s.months.From, "months_to": s.months.To, "tail_from": s.tail.From, "tail_to": s.tail.To,
-	}); err != nil {
-		return nil, fmt.Errorf("read the trial balance: %w", err)
+	before, during, err := balancesAround(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: idsOf(f.ListingIDs), Party: f.Party,
+	}, Grouping{})
+	if err != nil {
+		return nil, err
 	}
-	for i := range out.Data {
-		r := &out.Data[i]
-		behind := selection
-		behind.AccountIDs = []id.ID{r.Account.ID}
-		r.Drilldown = drilldown(behind)
-		out.Totals.Beginning += r.Beginning
-		out.Totals.Debit += r.Debit
-		out.Totals.Credit += r.Credit
-		out.Totals.Ending += r.Ending
+	figures := map[id.ID]*TrialFigures{}
+	of := func(account id.ID) *TrialFigures {
+		if figures[account] == nil {
+			figures[account] = &TrialFigures{}
+		}
+		return figures[account]
 	}
+	for i := range before {
+		of(before[i].AccountID).Beginning = before[i].Net()
+	}
+	for i := range during {
+		at := of(during[i].AccountID)
+		at.Debit, at.Credit = during[i].Debit, during[i].Credit
+	}
+	behind := Selection{Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency)}
+	out := &TrialBalance{Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, Data: []TrialRow{}}
+	for i := range accounts {
+		a := &accounts[i]
+		moved := figures[a.ID]
+		if moved == nil || moved.Beginning == 0 && moved.Debit == 0 && moved.Credit == 0 {
+			continue
+		}
+		own := behind
+		own.AccountIDs = []id.ID{a.ID}
+		moved.complete(own, f.Period)
+		out.Data = append(out.Data, TrialRow{Account: a.ref(), Classification: a.Classification, TrialFigures: *moved})
+		out.Totals.Beginning += moved.Beginning
+		out.Totals.Debit += moved.Debit
+		out.Totals.Credit += moved.Credit
+	}
+	out.Totals.complete(behind, f.Period)
 	return out, nil
+}
+
+// complete fills in what follows from the other figures.
+func (t *TrialFigures) complete(behind Selection, p Period) {
+	t.Ending = t.Beginning + t.Debit - t.Credit
+	until := behind
+	until.EndDate = &p.EndDate
+	t.EndingDrilldown = drilldown(until)
+	until.StartDate = &p.StartDate
+	t.Drilldown = drilldown(until)
+	if last := p.StartDate.AddDays(-1); last.Valid() {
+		behind.EndDate = &End{last}
+		earlier := drilldown(behind)
+		t.BeginningDrilldown = &earlier
+	}
 }

@@ -6,8 +6,12 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
+	"stayledger/domain/ledger"
+	"stayledger/domain/reservation"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 // Changes of one reservation, and of its neighbours on the listing, take turns: none fails, and the journal is that of the last one.
@@ -44,5 +48,31 @@ func TestConcurrentChangesTakeTurns(t *testing.T) {
 		if total := got.Int("financials.total"); owed != total {
 			t.Errorf("the journal shows %d, the reservation %d", owed, total)
 		}
+	}
+}
+
+// A change of the mappings waits for the derivations that have read them, so that none of them escapes it.
+func TestMappingChangesWaitForDerivations(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	r := b.Post("/reservations", b.rent("one", 100)).Want(201)
+	rent := b.Get(mappings + "?lineType=rent").Want(200).String("data.0.id")
+	account := b.account("4020")
+	changed := make(chan int, 1)
+	var early bool
+	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := reservation.Refresh(ctx, tx, []id.ID{r.ID("id")}, ledger.Lenience{}); err != nil {
+			return err
+		}
+		go func() { changed <- b.Call(http.MethodPut, mappings+"/"+rent, object{"accountId": account}).Status }()
+		select {
+		case <-changed:
+			early = true
+		case <-time.After(200 * time.Millisecond):
+		}
+		return nil
+	})
+	if early || <-changed != http.StatusOK {
+		t.Error("the change did not wait")
 	}
 }

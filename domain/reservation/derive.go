@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
-	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -17,37 +16,50 @@ import (
 const refreshChunk = 500
 
 // Refresh derives the journals of reservations and stores what changed. The reservations stay locked until the transaction ends; ids that
-// name none are passed over.
+// name none are passed over. Line types that nobody has mapped become unmapped mappings.
 //
 // Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when amounts exceed the safe
 // range, and the locks of ledger.Locked.
 func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
+	return refreshAs(ctx, tx, ids, policy{Full, l})
+}
+
+func refreshAs(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total ledger.Change, err error) {
 	ordered := slices.Clone(ids)
 	slices.SortFunc(ordered, id.ID.Compare)
-	ordered = slices.Compact(ordered)
-	var total ledger.Change
-	for chunk := range slices.Chunk(ordered, refreshChunk) {
+	for chunk := range slices.Chunk(slices.Compact(ordered), refreshChunk) {
 		loaded, err := load(ctx, tx, chunk)
 		if err != nil {
 			return ledger.Change{}, err
 		}
-		sources := make([]id.ID, len(loaded))
-		var wanted []ledger.Posting
-		for i := range loaded {
-			sources[i] = loaded[i].Reservation.ID
-			postings := Journal(&loaded[i])
-			if err := check(&loaded[i], postings); err != nil {
-				return ledger.Change{}, err
-			}
-			wanted = append(wanted, postings...)
-		}
-		change, err := ledger.Replace(ctx, tx, sources, wanted, l)
+		change, err := store(ctx, tx, loaded, by)
 		if err != nil {
 			return ledger.Change{}, err
 		}
 		total = total.Plus(change)
 	}
 	return total, nil
+}
+
+// store derives loaded reservations and stores the postings that the policy replaces.
+func store(ctx context.Context, tx *db.Tx, loaded []Input, by policy) (ledger.Change, error) {
+	sources := make([]id.ID, len(loaded))
+	var wanted []ledger.Posting
+	for i := range loaded {
+		sources[i] = loaded[i].Reservation.ID
+		derived := Journal(&loaded[i])
+		if err := derived.check(&loaded[i]); err != nil {
+			return ledger.Change{}, err
+		}
+		wanted = append(wanted, derived.Postings...)
+	}
+	if err := noteUnknown(ctx, tx, loaded); err != nil {
+		return ledger.Change{}, err
+	}
+	if by.mode == Full {
+		return ledger.Replace(ctx, tx, sources, wanted, by.locks)
+	}
+	return replaceIn(ctx, tx, sources, wanted, by)
 }
 
 // RefreshListings derives the journals of every reservation of some listings, and of the whole team for nil, save those that a lock holds.
@@ -61,15 +73,12 @@ func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
 }
 
 // check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry can hold.
-func check(in *Input, postings []ledger.Posting) error {
-	for i := range postings {
-		p := &postings[i]
-		for k := range p.Lines {
-			if p.Lines[k].AccountID.IsZero() {
-				return account.Require(in.Assigned, receivableOf(listing.Covering(in.Periods, p.TxnAt)))
-			}
-		}
-		if err := p.Check(); err != nil {
+func (d *Derived) check(in *Input) error {
+	if len(d.Missing) > 0 {
+		return account.Require(in.Assigned, d.Missing...)
+	}
+	for i := range d.Postings {
+		if err := d.Postings[i].Check(); err != nil {
 			return errAmountRange.Because(err)
 		}
 	}
@@ -90,15 +99,7 @@ func load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
 
 // inputs reads, set-based, what the journals of these reservations depend on.
 func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error) {
-	ids := make([]id.ID, len(found))
-	for i := range found {
-		ids[i] = found[i].ID
-	}
-	lines, err := linesOf(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	deposits, err := depositsOf(ctx, tx, ids)
+	deposits, err := attach(ctx, tx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +111,9 @@ func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error
 	if err != nil {
 		return nil, err
 	}
-	listingIDs := make([]id.ID, 0, len(found))
+	listingIDs := make([]id.ID, len(found))
 	for i := range found {
-		listingIDs = append(listingIDs, found[i].ListingID)
+		listingIDs[i] = found[i].ListingID
 	}
 	slices.SortFunc(listingIDs, id.ID.Compare)
 	listingIDs = slices.Compact(listingIDs)
@@ -124,12 +125,12 @@ func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error
 	if err != nil {
 		return nil, err
 	}
+	mappings := NewMappings(settings.Mappings)
 	out := make([]Input, len(found))
 	for i := range found {
 		r := found[i]
-		r.Lines = lines[r.ID]
 		out[i] = Input{
-			Reservation: r, Mappings: settings.Mappings, Assigned: assigned, Recognition: settings.DefaultRevenueRecognition,
+			Reservation: r, Mappings: mappings, Assigned: assigned, Recognition: settings.DefaultRevenueRecognition,
 			LongTermStayNights: settings.LongTermStayNights, Periods: periods[r.ListingID], Fees: fees[r.ListingID],
 			MerchantFee: deposits[r.ID].MerchantFee, ChannelFee: deposits[r.ID].ChannelFee,
 		}
@@ -137,17 +138,37 @@ func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error
 	return out, nil
 }
 
-// complete fills in what reservations show beside their own row. Lines are dropped again unless they are asked for.
-func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
+// attach gives reservations their lines and adjustments, and reads what their deposits brought in.
+func attach(ctx context.Context, tx *db.Tx, rs []Reservation) (map[id.ID]deposits, error) {
+	ids := idsOf(rs)
+	lines, err := linesOf(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	adjustments, err := adjustmentsOf(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rs {
+		rs[i].Lines, rs[i].Adjustments = lines[rs[i].ID], adjustments[rs[i].ID]
+	}
+	return depositsOf(ctx, tx, ids)
+}
+
+func idsOf(rs []Reservation) []id.ID {
 	ids := make([]id.ID, len(rs))
 	for i := range rs {
 		ids[i] = rs[i].ID
 	}
-	lines, err := linesOf(ctx, tx, ids)
-	if err != nil {
-		return err
+	return ids
+}
+
+// complete fills in what reservations show beside their own row. Lines and adjustments are dropped again unless they are asked for.
+func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
+	if len(rs) == 0 {
+		return nil
 	}
-	deposits, err := depositsOf(ctx, tx, ids)
+	deposits, err := attach(ctx, tx, rs)
 	if err != nil {
 		return err
 	}
@@ -155,32 +176,39 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if err != nil {
 		return err
 	}
-	locks, err := ledger.LocksOf(ctx, tx, ids)
+	locks, err := ledger.LocksOf(ctx, tx, idsOf(rs))
 	if err != nil {
 		return err
 	}
-	touched := slices.Clone(ids)
+	subjects := make([]ledger.Subject, len(rs))
 	for i := range rs {
-		touched = append(touched, rs[i].ListingID)
+		subjects[i] = ledger.Subject{ID: rs[i].ID, Also: []id.ID{rs[i].ListingID}}
 	}
-	pending, err := operation.PendingJournals(ctx, tx, touched)
+	statuses, err := ledger.StatusOf(ctx, tx, subjects)
 	if err != nil {
 		return err
 	}
+	mappings := NewMappings(settings.Mappings)
 	for i := range rs {
 		r := &rs[i]
-		own := lines[r.ID]
-		r.settle(own, deposits[r.ID].Paid)
-		r.Issues, r.JournalStatus = issues(own, settings.Mappings), journalStatus(pending.Of(r.ID, r.ListingID))
+		r.settle(mappings, deposits[r.ID].Paid)
+		r.Issues, r.JournalStatus = r.issues(mappings), statuses[r.ID]
 		var locked bool
 		if r.Lock, locked = locks[r.ID]; !locked {
 			r.Lock = ledger.Unlocked()
 		}
-		if withLines {
-			if r.Lines = own; own == nil {
-				r.Lines = []Line{}
-			}
+		if !withLines {
+			r.Lines, r.Adjustments = nil, nil
+			continue
 		}
+		r.Lines, r.Adjustments = orEmpty(r.Lines), orEmpty(r.Adjustments)
 	}
 	return nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

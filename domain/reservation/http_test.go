@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
+	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
 	"stayledger/domain/team"
@@ -29,7 +30,7 @@ type books struct {
 
 func newBooks(t testing.TB) *books {
 	t.Helper()
-	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(reservation.RefreshListings), team.Endpoints(), operation.Endpoints())
+	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(), team.Endpoints(onboarding.Hooks()), operation.Endpoints())
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: reservation.Handlers()})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
@@ -257,14 +258,14 @@ func TestMerchantFeeRecharge(t *testing.T) {
 	}
 }
 
-// Proves: BKC-05, RSN-16, RSN-63.
+// Proves: BKC-05, DRY-13, RSN-16, RSN-53, RSN-63.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	r := b.Post("/reservations", b.stay()).Want(201)
 	path := "/reservations/" + r.String("id")
 	b.Exec(`update team set books_closed_at = '2026-01-30' where id = @team`, nil)
-	locked := b.Put(path, map[string]any{"checkIn": "2026-01-30"}, "x-ignore-books-closed-at", "true").WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+	locked := b.Put(path, map[string]any{"checkIn": "2026-01-30"}, "x-ignore-books-closed-at", "true").WantError(apierr.CodeForbidden, apierr.ReasonReservationLocked)
 	if locked.String("context.lockReason") != "period" || locked.String("context.booksClosedAt") != "2026-01-30" {
 		t.Errorf("%s", locked.Body)
 	}
@@ -289,7 +290,7 @@ func TestLocks(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and party = 'owners' and txn_at < '2026-02-01'`, db.Args{"statement": statement})
-	b.Put(path, map[string]any{"status": "canceled"}).WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
+	b.Put(path, map[string]any{"status": "canceled"}).WantError(apierr.CodeForbidden, apierr.ReasonReservationLocked)
 	if got := b.Get(path).Want(200); got.String("lock.ownerStatement.ids.0") != statement.String() || got.String("status") != "booked" {
 		t.Errorf("%s", got.Body)
 	}
@@ -316,6 +317,9 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.pay(paid, 128_799, 100)
+	b.Exec(`update listing_ownership_period set business_model = 'co_host', start_at = '2026-01-15' where team_id = @team`, nil)
+	b.Put("/reservations/"+ids[2], map[string]any{"type": "ownerStay"}).Want(200)
+	shortRef := b.Get("/reservations/" + ids[1]).Want(200).String("shortRef")
 	for query, want := range map[string]string{
 		"":                             "r0 r1 r2",
 		"sort=checkIn":                 "r2 r1 r0",
@@ -345,6 +349,19 @@ func TestList(t *testing.T) {
 		"paidStatus=overpaid":                                        "",
 		"paidStatus=paid":                                            "r2",
 		"paidStatus=!paid":                                           "r0 r1",
+		"shortRefs=" + shortRef:                                      "r1",
+		"uniqueRefs=r0,r2":                                           "r0 r2",
+		"type=ownerStay":                                             "r2",
+		"type=guest":                                                 "r0 r1",
+		"businessModel=co_host":                                      "r0",
+		"businessModel=managed":                                      "",
+		"lineType=rent,none":                                         "r0 r1 r2",
+		"lineType=none":                                              "",
+		"dateField=payment&date=2026-01-05":                          "r1",
+		"dateField=payment&date=2026-02":                             "",
+		"dateField=intersection&date=2026-01-31":                     "r0 r1 r2",
+		"dateField=intersection&date=2026-01-30":                     "r1 r2",
+		"dateField=intersection&date=2026-02-03":                     "",
 		"amount=128800":                                              "r0 r1",
 		"amount=-5...0":                                              "r2",
 		"amount=128801...200000":                                     "",
@@ -373,7 +390,7 @@ func TestList(t *testing.T) {
 	for _, wrong := range []string{"amount=2...1", "amount=1..2", "amount=1.5", "amount=9999999999999999...1"} {
 		b.Get("/reservations?"+wrong).WantError(apierr.CodeBadRequest, "")
 	}
-	b.Get("/reservations?dateField=payment").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "dateField")
+	b.Get("/reservations?dateField=arrival").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "dateField")
 }
 
 // Proves: INIT-36, INIT-37, INIT-38, DRY-53, AUTH-23.

@@ -1,24 +1,28 @@
 package reservation
 
 import (
+	"slices"
 	"strconv"
 
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
-	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
+// The trigger of adjustments, beside those of the ledger.
+const triggerAdjustment = "adjustment"
+
 // Input is all that the journal of a reservation depends on.
 type Input struct {
-	// Reservation with its lines.
+	// Reservation with its lines and adjustments.
 	Reservation Reservation
 	// Mappings are where line types are posted.
-	Mappings map[string]Mapping
-	// Assigned are the accounts by the part they play: accountsReceivable and deposit_coHostPayout are used.
+	Mappings Mappings
+	// Assigned are the accounts by the part they play: accountsReceivable, deposit_coHostPayout, deferredRevenue, expense_salesTax and
+	// cancellationRevenue are used.
 	Assigned map[account.Assignment]id.ID
 	// Recognition is the team's setting.
 	Recognition fee.Recognition
@@ -32,210 +36,183 @@ type Input struct {
 	ChannelFee  money.Cents
 }
 
-// Journal derives the postings of a reservation: one for its revenue and one for each fee, by month and ownership period when recognised
-// pro rata. The same input gives the same postings, byte for byte. A reservation that is not booked, or is kept out of the ledger, has none.
+// Derived is the journal of a reservation.
+type Derived struct {
+	Postings []ledger.Posting
+	// Missing are the assignments that entries need and the team has not made; such entries have the zero account.
+	Missing []account.Assignment
+	// Charges say of every subscription what it comes to.
+	Charges []fee.Charge
+}
+
+// Journal derives the postings of a reservation: its revenue, with what is recognised on other dates going through deferred revenue; each
+// fee; each adjustment. What is recognised pro rata is cut by month and ownership period. The same input gives the same postings, byte for
+// byte. Only the adjustments of a canceled reservation and the fees on it are posted; an inactive one, or one that is kept out of the
+// ledger, has no journal.
 //
-// Lines without an account and amounts of zero are left out. A guest deposits account that nobody assigned is the zero id.
-func Journal(in *Input) []ledger.Posting {
+// Lines without an account and amounts of zero are left out.
+func Journal(in *Input) Derived {
+	j := journal{in: in, recognition: in.recognition(), lines: in.postable()}
+	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
 	if !in.Reservation.posts() {
-		return nil
+		return j.out
 	}
-	recognition := in.recognition()
-	var postings []ledger.Posting
-	for _, s := range in.segments(recognition) {
-		postings = in.appendPosting(postings, s, "revenue", in.revenue(s))
+	j.revenue()
+	for i := range j.out.Charges {
+		j.charge(&j.out.Charges[i])
 	}
-	for i := range in.Fees {
-		f := &in.Fees[i]
-		if !f.Fee.Applies(deref(in.Reservation.BookingPlatform)) {
+	for i := range in.Reservation.Adjustments {
+		j.adjustment(&in.Reservation.Adjustments[i])
+	}
+	return j.out
+}
+
+// journal is a derivation under way.
+type journal struct {
+	in          *Input
+	recognition fee.Recognition
+	lines       []postable
+	out         Derived
+}
+
+// postable is a line that counts and has an account.
+type postable struct {
+	*Line
+	index     int
+	accountID id.ID
+	party     ledger.Party
+	// own is the recognition that the line's type has for itself, empty when it follows the reservation.
+	own fee.Recognition
+}
+
+func (l *postable) ref() string { return "line:" + strconv.Itoa(l.index) }
+
+func (l *postable) label() string {
+	if l.Description != nil {
+		return *l.Description
+	}
+	return l.Type
+}
+
+// postable are the lines that are posted. A line that names its account and has no mapping belongs to the owners when the account is income
+// or cost, and to nobody when it is money owed, such as tax.
+func (in *Input) postable() []postable {
+	r := &in.Reservation
+	out := make([]postable, 0, len(r.Lines))
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		m := in.Mappings.Of(r, l.Type)
+		if r.inactive(m) != "" {
 			continue
 		}
-		own := recognition
-		if f.Fee.RevenueRecognition != nil {
-			own = *f.Fee.RevenueRecognition
-		}
-		amount := f.Amount(in.named)
-		for _, s := range in.segments(own) {
-			if s, charged := s.during(f.Period); charged {
-				postings = in.appendPosting(postings, s, "fee:"+f.Fee.ID.String(), in.charge(s, f, amount))
+		p := postable{Line: l, index: i}
+		if m != nil {
+			p.party = m.posts()
+			if m.AccountID != nil {
+				p.accountID = *m.AccountID
+			}
+			if m.RevenueRecognition != nil {
+				p.own = *m.RevenueRecognition
 			}
 		}
-	}
-	return postings
-}
-
-// recognition is the setting that holds for the reservation as a whole.
-func (in *Input) recognition() fee.Recognition {
-	if in.LongTermStayNights != nil && int64(in.Reservation.Nights()) > *in.LongTermStayNights {
-		return fee.ProRata
-	}
-	return in.Recognition
-}
-
-// segment is a part of the stay that is recognised on one date: the nights from (inclusive) to (exclusive) of the stay.
-type segment struct {
-	at       day.Day
-	period   *listing.Period
-	from, to int
-	nights   int
-	proRata  bool
-}
-
-// segments cuts a stay into what is recognised together: all of it on one date, or runs of nights that share a month and an owner.
-func (in *Input) segments(recognition fee.Recognition) []segment {
-	r := &in.Reservation
-	nights := r.Nights()
-	at := r.CheckIn
-	switch recognition {
-	case fee.CheckIn:
-	case fee.CheckOut:
-		at = r.CheckOut
-	case fee.BookedAt:
-		if r.BookedAt != nil {
-			at = *r.BookedAt
+		if l.AccountID != nil {
+			p.accountID = *l.AccountID
+			if m == nil {
+				p.party = partyOf(l.Classification)
+			}
 		}
-	case fee.ProRata:
-		if r.GeneralLedgerPostingAt == nil {
-			return in.nightly(nights)
+		if !p.accountID.IsZero() {
+			out = append(out, p)
 		}
-	}
-	if r.GeneralLedgerPostingAt != nil {
-		at = *r.GeneralLedgerPostingAt
-	}
-	return []segment{{at: at, period: listing.Covering(in.Periods, at), to: nights, nights: nights}}
-}
-
-func (in *Input) nightly(nights int) []segment {
-	var out []segment
-	for night := range nights {
-		at := in.Reservation.CheckIn.AddDays(night)
-		period := listing.Covering(in.Periods, at)
-		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
-			out[n-1].to = night + 1
-			continue
-		}
-		out = append(out, segment{at: at, period: period, from: night, to: night + 1, nights: nights, proRata: true})
 	}
 	return out
 }
 
-// during narrows the segment to the nights in which a fee is charged. One date is charged as a whole or not at all.
-func (s segment) during(p fee.Period) (segment, bool) {
-	if !s.proRata {
-		return s, p.Covers(s.at)
-	}
-	for s.from < s.to && !p.Covers(s.at) {
-		s.from++
-		s.at = s.at.AddDays(1)
-	}
-	for s.from < s.to && !p.Covers(s.at.AddDays(s.to-s.from-1)) {
-		s.to--
-	}
-	return s, s.from < s.to
-}
-
-// share is the segment's part of an amount. The parts of all nights add up to it.
-func (s segment) share(total money.Cents) (sum money.Cents) {
-	if !s.proRata {
-		return total
-	}
-	for _, night := range money.Nightly(total, s.nights)[s.from:s.to] {
-		sum += night
-	}
-	return sum
-}
-
-// named is the amount behind a name of a fee's formula: the reservation's lines of a type, or what deposits paid.
-func (in *Input) named(name string) (sum money.Cents) {
-	switch name {
-	case fee.MerchantFee:
-		return in.MerchantFee
-	case fee.ChannelFee:
-		return in.ChannelFee
-	}
-	for i := range in.Reservation.Lines {
-		if in.Reservation.Lines[i].Type == name {
-			sum += in.Reservation.Lines[i].Amount
+// revenue credits every line of the stay and debits what the guest owes for them, on the dates of the reservation. A line with other dates
+// of its own is deferred there, and what was deferred is recognised on its dates, whichever comes first.
+func (j *journal) revenue() {
+	defaults := j.in.segments(j.recognition)
+	deferred := map[fee.Recognition][]segment{}
+	for i := range j.lines {
+		if own := j.lines[i].own; own != "" && deferred[own] == nil {
+			if segments := j.in.segments(own); !together(segments, defaults) {
+				deferred[own] = segments
+			}
 		}
 	}
-	if name == discount {
-		return -sum
+	for _, s := range defaults {
+		j.post(s, "revenue", j.owed(s, deferred))
 	}
-	return sum
+	for _, own := range []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.ProRata, fee.BookedAt} {
+		for _, s := range deferred[own] {
+			j.post(s, "recognition:"+string(own), j.recognised(s, own))
+		}
+	}
 }
 
-// revenue credits every line of the stay and debits what the guest owes for them.
-func (in *Input) revenue(s segment) []ledger.Line {
-	r := &in.Reservation
-	lines := make([]ledger.Line, 1, len(r.Lines)+1)
+// owed is what the guest owes for a segment of the stay against the lines, or against what is deferred.
+func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
+	lines := make([]ledger.Line, 1, len(j.lines)+1)
 	var owed money.Cents
-	for i := range r.Lines {
-		l := &r.Lines[i]
-		accountID, party := in.accountOf(l)
+	for i := range j.lines {
+		l := &j.lines[i]
 		amount := s.share(l.Amount)
-		if accountID.IsZero() || amount == 0 {
+		if amount == 0 {
 			continue
 		}
-		entry := in.line(s, ledger.TriggerReservation, l.Type)
-		if l.Description != nil {
-			entry.Description = *l.Description
+		entry := j.entry(s, ledger.TriggerReservation, l.label())
+		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = l.ref(), l.accountID, l.party, -amount
+		if deferred[l.own] != nil {
+			entry.Trigger, entry.AccountID, entry.Party = ledger.TriggerDeferredRevenue, j.assigned(account.DeferredRevenue), ledger.NoParty
 		}
-		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = "line:"+strconv.Itoa(i), accountID, party, -amount
 		lines = append(lines, entry)
 		owed += amount
 	}
-	lines[0] = in.line(s, ledger.TriggerReservation, "Guest deposits")
-	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", in.receivable(s.period), owed
 	if owed == 0 {
 		return lines[1:]
+	}
+	lines[0] = j.entry(s, ledger.TriggerReservation, "Guest deposits")
+	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.assigned(receivableOf(s.period)), owed
+	return lines
+}
+
+// recognised is what lines with a recognition of their own earn in a segment, out of what was or will be deferred.
+func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Line) {
+	for i := range j.lines {
+		l := &j.lines[i]
+		amount := s.share(l.Amount)
+		if l.own != own || amount == 0 {
+			continue
+		}
+		debit := j.entry(s, ledger.TriggerRevenueRecognition, l.label())
+		credit := debit
+		debit.Ref, debit.AccountID, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), j.assigned(account.DeferredRevenue), amount
+		credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = l.ref(), l.accountID, l.party, -amount
+		lines = append(lines, debit, credit)
 	}
 	return lines
 }
 
-// charge moves a fee from the party that bears it to the one that earns it.
-func (in *Input) charge(s segment, f *fee.Subscription, amount money.Cents) []ledger.Line {
-	part := s.share(amount)
-	if part == 0 {
-		return nil
-	}
-	debit := in.line(s, ledger.TriggerRecurringFee, f.Fee.Name)
-	debit.RecurringFeeID = f.Fee.ID
-	credit := debit
-	debit.Ref, debit.AccountID, debit.Party, debit.CentTotal = "debit", f.Fee.DebitAccountID, f.Fee.DebitParty, part
-	credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = "credit", f.Fee.CreditAccountID, f.Fee.CreditParty, -part
-	return []ledger.Line{debit, credit}
-}
-
-// line is an entry of the reservation, stamped with the ownership period of its date.
-func (in *Input) line(s segment, trigger, description string) ledger.Line {
-	l := ledger.Line{ListingID: in.Reservation.ListingID, ReservationID: in.Reservation.ID, Trigger: trigger, Description: description}
+// entry is an entry of the reservation, stamped with the ownership period of its date.
+func (j *journal) entry(s segment, trigger, description string) ledger.Line {
+	r := &j.in.Reservation
+	l := ledger.Line{ListingID: r.ListingID, ReservationID: r.ID, Trigger: trigger, Description: description}
 	if s.period != nil {
 		l.OwnershipPeriodID = s.period.ID
 	}
 	return l
 }
 
-// accountOf is where a line is posted and whose revenue it is. A line that names its account and has no mapping belongs to the owners when
-// the account is income or cost, and to nobody when it is money owed, such as tax.
-func (in *Input) accountOf(l *Line) (id.ID, ledger.Party) {
-	mapping, mapped := in.Mappings[l.Type]
-	switch {
-	case l.AccountID == nil:
-		return mapping.AccountID, mapping.Party
-	case mapped:
-		return *l.AccountID, mapping.Party
-	case l.Classification == account.Revenue || l.Classification == account.Expense:
-		return *l.AccountID, ledger.Owners
-	default:
-		return *l.AccountID, ledger.NoParty
+// assigned is the account of an assignment; what is not assigned is missing.
+func (j *journal) assigned(a account.Assignment) id.ID {
+	accountID := j.in.Assigned[a]
+	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
+		j.out.Missing = append(j.out.Missing, a)
 	}
+	return accountID
 }
 
-// receivable is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host waits for the channel.
-func (in *Input) receivable(p *listing.Period) id.ID {
-	return in.Assigned[receivableOf(p)]
-}
-
+// receivableOf is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host waits for the channel.
 func receivableOf(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable
@@ -249,19 +226,22 @@ func receivableOf(p *listing.Period) account.Assignment {
 	return account.AccountsReceivable
 }
 
-func (in *Input) appendPosting(postings []ledger.Posting, s segment, name string, lines []ledger.Line) []ledger.Posting {
+// post adds a posting unless it has no lines.
+func (j *journal) post(s segment, name string, lines []ledger.Line) {
 	if len(lines) == 0 {
-		return postings
+		return
 	}
-	r := &in.Reservation
-	code := "reservation:" + r.ID.String() + ":" + name
+	r := &j.in.Reservation
+	code := codePrefix(r.ID) + name
 	if s.proRata {
 		code += ":" + s.at.String()
 	}
-	return append(postings, ledger.Posting{
+	j.out.Postings = append(j.out.Postings, ledger.Posting{
 		SourceID: r.ID, TxnCode: code, Ledger: ledger.Trust, Status: ledger.Active, TxnAt: s.at, Currency: r.Currency, Lines: lines,
 	})
 }
+
+func codePrefix(reservationID id.ID) string { return "reservation:" + reservationID.String() + ":" }
 
 func deref(s *string) string {
 	if s == nil {

@@ -42,11 +42,19 @@ func line(kind string, amount money.Cents) reservation.Line {
 	return reservation.Line{Type: kind, Amount: amount}
 }
 
-func mappings() map[string]reservation.Mapping {
-	return map[string]reservation.Mapping{
-		"rent": {AccountID: chart("4000"), Party: ledger.Owners}, "cleaningFee": {AccountID: chart("4010"), Party: ledger.Owners},
-		"discount": {AccountID: chart("4000"), Party: ledger.Owners}, "tax": {AccountID: chart("2100")},
+func mapping(lineType, code string, party ledger.Party) reservation.Mapping {
+	m := reservation.Mapping{LineType: lineType, Status: reservation.Mapped, AccountID: new(chart(code))}
+	if party != ledger.NoParty {
+		m.Party = &party
 	}
+	return m
+}
+
+func mapped(more ...reservation.Mapping) reservation.Mappings {
+	return reservation.NewMappings(append([]reservation.Mapping{
+		mapping("rent", "4000", ledger.Owners), mapping("cleaningFee", "4010", ledger.Owners), mapping("discount", "4000", ledger.Owners),
+		mapping("tax", "2100", ledger.NoParty),
+	}, more...))
 }
 
 // subscription charges the owners on the first account for the manager on the second.
@@ -71,9 +79,12 @@ func stayA(t testing.TB) *reservation.Input {
 			CheckIn: date(t, "2026-01-29"), CheckOut: date(t, "2026-02-03"), BookedAt: new(date(t, "2025-12-01")),
 			Lines: []reservation.Line{line("rent", 100_000), line("cleaningFee", 15_000), line("tax", 13_800)},
 		},
-		Mappings: mappings(), Recognition: fee.CheckIn, MerchantFee: 3_796,
-		Assigned: map[account.Assignment]id.ID{account.AccountsReceivable: chart(guestDeposits), account.DepositCoHostPayout: chart(coHostPayouts)},
-		Periods:  []listing.Period{{ID: id.ID{0x0a}, BusinessModel: listing.Managed}},
+		Mappings: mapped(), Recognition: fee.CheckIn, MerchantFee: 3_796,
+		Assigned: map[account.Assignment]id.ID{
+			account.AccountsReceivable: chart(guestDeposits), account.DepositCoHostPayout: chart(coHostPayouts), account.DeferredRevenue: chart("2010"),
+			account.ExpenseSalesTax: chart("2110"), account.CancellationRevenue: chart("4090"),
+		},
+		Periods: []listing.Period{{ID: id.ID{0x0a}, BusinessModel: listing.Managed}},
 		Fees: []fee.Subscription{
 			subscription(t, 1, "Management", "20% * rent", [2]string{"5100", "4100"}),
 			subscription(t, 2, "Cleaning", "cleaningFee", [2]string{"5110", "4110"}),
@@ -100,7 +111,9 @@ func written(postings []ledger.Posting) string {
 
 func want(t *testing.T, got []ledger.Posting, expected string) {
 	t.Helper()
-	expected = strings.ReplaceAll(strings.TrimSpace(expected), "\t", "") + "\n"
+	if expected = strings.ReplaceAll(strings.TrimSpace(expected), "\t", ""); expected != "" {
+		expected += "\n"
+	}
 	if text := written(got); text != expected {
 		t.Errorf("got\n%swant\n%s", text, expected)
 	}
@@ -126,7 +139,7 @@ func ownersNet(postings []ledger.Posting) map[id.ID]money.Cents {
 
 func TestExampleA(t *testing.T) {
 	t.Parallel()
-	postings := reservation.Journal(stayA(t))
+	postings := reservation.Journal(stayA(t)).Postings
 	want(t, postings, `
 		2026-01-29: 2000 1288.00 4000o -1000.00 4010o -150.00 2100 -138.00
 		2026-01-29: 5100o 200.00 4100m -200.00
@@ -149,7 +162,7 @@ func TestExampleB(t *testing.T) {
 	t.Parallel()
 	in := stayA(t)
 	in.Recognition = fee.ProRata
-	postings := reservation.Journal(in)
+	postings := reservation.Journal(in).Postings
 	want(t, postings, `
 		2026-01-29: 2000 772.80 4000o -600.00 4010o -90.00 2100 -82.80
 		2026-02-01: 2000 515.20 4000o -400.00 4010o -60.00 2100 -55.20
@@ -176,15 +189,15 @@ func TestExampleC(t *testing.T) {
 
 	in := stayA(t)
 	in.Periods, in.Recognition = owners, fee.ProRata
-	if net := ownersNet(reservation.Journal(in)); net[first] != 45_722 || net[second] != 30_482 || len(net) != 2 {
+	if net := ownersNet(reservation.Journal(in).Postings); net[first] != 45_722 || net[second] != 30_482 || len(net) != 2 {
 		t.Errorf("pro rata: %v", net)
 	}
 	in.Recognition = fee.CheckIn
-	if net := ownersNet(reservation.Journal(in)); net[first] != 76_204 || len(net) != 1 {
+	if net := ownersNet(reservation.Journal(in).Postings); net[first] != 76_204 || len(net) != 1 {
 		t.Errorf("check-in: %v", net)
 	}
 	in.Recognition = fee.CheckOut
-	if net := ownersNet(reservation.Journal(in)); net[second] != 76_204 || len(net) != 1 {
+	if net := ownersNet(reservation.Journal(in).Postings); net[second] != 76_204 || len(net) != 1 {
 		t.Errorf("check-out: %v", net)
 	}
 }
@@ -195,7 +208,7 @@ func TestOwnershipChangeWithinAMonthCutsTheStay(t *testing.T) {
 	in := stayA(t)
 	in.Fees, in.Recognition = nil, fee.ProRata
 	in.Periods = []listing.Period{{ID: id.ID{0x0a}, EndAt: &change}, {ID: id.ID{0x0b}, StartAt: &change, BusinessModel: listing.CoHostAirbnb}}
-	want(t, reservation.Journal(in), `
+	want(t, reservation.Journal(in).Postings, `
 		2026-01-29: 2000 257.60 4000o -200.00 4010o -30.00 2100 -27.60
 		2026-01-30: 1110 515.20 4000o -400.00 4010o -60.00 2100 -55.20
 		2026-02-01: 1110 515.20 4000o -400.00 4010o -60.00 2100 -55.20`)
@@ -223,7 +236,7 @@ func TestRecognitionDates(t *testing.T) {
 		in.Fees = nil
 		c.change(in)
 		var dates []string
-		for _, p := range reservation.Journal(in) {
+		for _, p := range reservation.Journal(in).Postings {
 			dates = append(dates, p.TxnAt.String())
 		}
 		if got := strings.Join(dates, " "); got != c.want {
@@ -275,7 +288,7 @@ func TestFees(t *testing.T) {
 	} {
 		in := stayA(t)
 		c.change(in)
-		got := slices.DeleteFunc(reservation.Journal(in), func(p ledger.Posting) bool { return strings.Contains(p.TxnCode, ":revenue") })
+		got := slices.DeleteFunc(reservation.Journal(in).Postings, func(p ledger.Posting) bool { return strings.Contains(p.TxnCode, ":revenue") })
 		if text := strings.TrimSpace(written(got)); text != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, text, c.want)
 		}
@@ -289,12 +302,12 @@ func TestWhatIsNotPosted(t *testing.T) {
 		"inactive":    func(in *reservation.Input) { in.Reservation.Status = reservation.Inactive },
 		"outside GL":  func(in *reservation.Input) { in.Reservation.GeneralLedgerStatus = reservation.LedgerInactive },
 		"no lines":    func(in *reservation.Input) { in.Reservation.Lines, in.Fees = nil, nil },
-		"unmapped":    func(in *reservation.Input) { in.Mappings, in.Fees = nil, nil },
+		"unmapped":    func(in *reservation.Input) { in.Mappings, in.Fees = reservation.Mappings{}, nil },
 		"zero amount": func(in *reservation.Input) { in.Reservation.Lines, in.Fees = []reservation.Line{line("rent", 0)}, nil },
 	} {
 		in := stayA(t)
 		change(in)
-		if got := reservation.Journal(in); len(got) != 0 {
+		if got := reservation.Journal(in).Postings; len(got) != 0 {
 			t.Errorf("%s: %s", name, written(got))
 		}
 	}
@@ -313,15 +326,15 @@ func TestExplicitAccounts(t *testing.T) {
 		named("rent", "4200", account.Revenue), named("tax", "2150", account.Liability), named("pet", "4300", account.Revenue),
 		named("city tax", "2160", account.Liability), line("unmapped", 100),
 	}
-	want(t, reservation.Journal(in), `2026-01-29: 2000 4.00 4200o -1.00 2150 -1.00 4300o -1.00 2160 -1.00`)
+	want(t, reservation.Journal(in).Postings, `2026-01-29: 2000 4.00 4200o -1.00 2150 -1.00 4300o -1.00 2160 -1.00`)
 }
 
 func TestJournalProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		in := drawInput(t, r)
-		postings := reservation.Journal(in)
-		if again := reservation.Journal(in); fmt.Sprintf("%#v", again) != fmt.Sprintf("%#v", postings) {
+		postings := reservation.Journal(in).Postings
+		if again := reservation.Journal(in).Postings; fmt.Sprintf("%#v", again) != fmt.Sprintf("%#v", postings) {
 			r.Fatal("deriving twice gives two journals")
 		}
 		byRef := map[string]money.Cents{}

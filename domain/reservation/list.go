@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stayledger/domain/listing"
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -15,19 +16,26 @@ import (
 
 type listInput struct {
 	page.Params
-	Sort                    string   `query:"sort" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" default:"-checkIn"`
-	IDs                     []string `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the id."`
-	Status                  Status   `query:"status"`
-	GeneralLedgerStatus     string   `query:"generalLedgerStatus" enum:"active,inactive"`
-	ListingID               []id.ID  `query:"listingId"`
-	Date                    string   `query:"date" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	DateField               string   `query:"dateField" enum:"checkIn,checkOut,bookedAt" default:"checkIn" doc:"What date filters by."`
-	IsDateRangeEndInclusive bool     `query:"isDateRangeEndInclusive" default:"true" doc:"Whether the last day of date counts."`
-	Search                  string   `query:"search" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
-	BookingChannel          []string `query:"bookingChannel" doc:"Booking platforms, case aside."`
-	PaidStatus              string   `query:"paidStatus" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
-	Amount                  string   `query:"amount" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Financial total in cents, or 100...200 with both ends."`
-	IncludeLines            bool     `query:"includeLines" default:"false"`
+	Sort                    string                  `query:"sort" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" default:"-checkIn"`
+	IDs                     []string                `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the id."`
+	ShortRefs               []string                `query:"shortRefs"`
+	UniqueRefs              []string                `query:"uniqueRefs"`
+	Type                    Type                    `query:"type"`
+	Status                  Status                  `query:"status"`
+	GeneralLedgerStatus     string                  `query:"generalLedgerStatus" enum:"active,inactive"`
+	ListingID               []id.ID                 `query:"listingId"`
+	Date                    string                  `query:"date" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	DateField               string                  `query:"dateField" enum:"checkIn,checkOut,bookedAt,payment,intersection" default:"checkIn" doc:"What date filters by: payment is the date of a deposit, intersection any night of the stay."`
+	IsDateRangeEndInclusive bool                    `query:"isDateRangeEndInclusive" default:"true" doc:"Whether the last day of date counts."`
+	Search                  string                  `query:"search" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
+	BookingChannel          []string                `query:"bookingChannel" doc:"Booking platforms, case aside."`
+	BusinessModel           []listing.BusinessModel `query:"businessModel" doc:"Of the ownership period that covers the check-in."`
+	LineType                []string                `query:"lineType" doc:"Reservations with a line of one of the types."`
+	AppID                   []string                `query:"appId" doc:"null selects those of no app."`
+	ConnectionID            []string                `query:"connectionId" enum:"null" doc:"null selects those of no connection."`
+	PaidStatus              string                  `query:"paidStatus" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
+	Amount                  string                  `query:"amount" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Financial total in cents, or 100...200 with both ends."`
+	IncludeLines            bool                    `query:"includeLines" default:"false" doc:"With lines and adjustments."`
 	operation.Include
 
 	dates     day.Range
@@ -58,9 +66,60 @@ func (in *listInput) Resolve() []apierr.Issue {
 	return issues
 }
 
-// dateColumns are the columns that the date filter can be about.
-func dateColumns() map[string]string {
-	return map[string]string{"checkIn": "r.check_in", "checkOut": "r.check_out", "bookedAt": "r.booked_at"}
+// byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and its check-out does not.
+func byDate(q *page.Query, in *listInput) {
+	args := db.Args{"from": in.dates.From, "to": in.dates.To}
+	switch in.DateField {
+	case "checkOut":
+		q.And("r.check_out >= @from and r.check_out < @to", args)
+	case "bookedAt":
+		q.And("r.booked_at >= @from and r.booked_at < @to", args)
+	case "intersection":
+		q.And("r.check_in < @to and r.check_out > @from", args)
+	case "payment":
+		q.And(`exists (select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
+			where l.team_id = @team and l.reservation_id = r.id and t.status = 'active' and t.type = 'deposit' and t.date >= @from and t.date < @to)`, args)
+	default:
+		q.And("r.check_in >= @from and r.check_in < @to", args)
+	}
+}
+
+// byWhat narrows a list by what reservations are.
+func byWhat(q *page.Query, in *listInput) {
+	if in.ShortRefs != nil {
+		q.And("r.short_ref = any(@short_refs)", db.Args{"short_refs": in.ShortRefs})
+	}
+	if in.UniqueRefs != nil {
+		q.And("r.unique_ref = any(@unique_refs)", db.Args{"unique_refs": in.UniqueRefs})
+	}
+	if in.Type != "" {
+		q.And("r.type = @type", db.Args{"type": string(in.Type)})
+	}
+	if in.Status != "" {
+		q.And("r.status = @status", db.Args{"status": string(in.Status)})
+	}
+	if in.GeneralLedgerStatus != "" {
+		q.And("r.general_ledger_status = @gl_status", db.Args{"gl_status": in.GeneralLedgerStatus})
+	}
+	if in.ListingID != nil {
+		q.And("r.listing_id = any(@listings)", db.Args{"listings": in.ListingID})
+	}
+	orNull(q, "r.app_id", "apps", in.AppID)
+	if in.BookingChannel != nil {
+		q.And(`r.booking_platform collate "case_insensitive" = any(@channels)`, db.Args{"channels": in.BookingChannel})
+	}
+	if in.BusinessModel != nil {
+		models := make([]string, len(in.BusinessModel))
+		for i, m := range in.BusinessModel {
+			models[i] = string(m)
+		}
+		q.And(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(@models)
+			and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, db.Args{"models": models})
+	}
+	if in.LineType != nil {
+		q.And(`exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(@line_types))`,
+			db.Args{"line_types": in.LineType})
+	}
 }
 
 // byIDs narrows a list to some ids, and to all but those with a leading "!".
@@ -107,26 +166,14 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 	}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
 	byIDs(&q, in.IDs)
+	byWhat(&q, in)
 	byMoney(&q, in)
-	if in.Status != "" {
-		q.And("r.status = @status", db.Args{"status": string(in.Status)})
-	}
-	if in.GeneralLedgerStatus != "" {
-		q.And("r.general_ledger_status = @gl_status", db.Args{"gl_status": in.GeneralLedgerStatus})
-	}
-	if in.ListingID != nil {
-		q.And("r.listing_id = any(@listings)", db.Args{"listings": in.ListingID})
-	}
 	if in.Date != "" {
-		column := dateColumns()[in.DateField]
-		q.And(column+" >= @from and "+column+" < @to", db.Args{"from": in.dates.From, "to": in.dates.To})
+		byDate(&q, in)
 	}
 	if in.Search != "" {
 		q.And(`(r.guest_name ilike @search or r.booker_name ilike @search or r.confirmation_code ilike @search or r.unique_ref ilike @search
 			or r.short_ref ilike @search)`, db.Args{"search": page.Like(in.Search)})
-	}
-	if in.BookingChannel != nil {
-		q.And(`r.booking_platform collate "case_insensitive" = any(@channels)`, db.Args{"channels": in.BookingChannel})
 	}
 	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {

@@ -2,6 +2,8 @@ package reservation
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -9,45 +11,71 @@ import (
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
-	"stayledger/domain/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 )
 
-// RefreshKind is the kind of the tasks of a journal refresh.
-const RefreshKind = "reservation.refresh"
-
-// Handlers are the tasks of reservations, and what follows a change of the team's settings.
+// Handlers are the tasks of reservations.
 func Handlers() map[string]job.Handler {
 	return map[string]job.Handler{
-		RefreshKind:      operation.Work(2*time.Minute, refreshTask),
-		team.RefreshKind: operation.Outside(time.Hour, refreshTeam),
+		ledger.RefreshReservations: operation.Outside(2*time.Minute, refreshTask).InBulk(),
 	}
 }
 
-// refreshTeam derives every journal of the team that no lock holds, a chunk to a transaction. A reservation that is written meanwhile sees
-// the settings as they are now, so those there are at the start are all.
-func refreshTeam(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, _ struct{}) (db.Work, error) {
-	var ids []id.ID
-	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		ids, err = ofListings(ctx, tx, nil)
+// refreshTask derives the journals of a task.
+func refreshTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args ledger.RefreshArgs) (db.Work, error) {
+	return nil, refreshChunkOf(ctx, d, scope, args)
+}
+
+// refreshChunkOf derives some journals in one transaction. When one of them cannot be derived, the others are, and it is marked as failed;
+// the task fails then, so that nobody takes the rest for all.
+func refreshChunkOf(ctx context.Context, d *db.DB, scope db.Scope, args ledger.RefreshArgs) error {
+	by := policyOf(args)
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		_, err := refreshAs(ctx, tx, args.IDs, by)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if !refusal(err) || ledger.IsLock(err) {
+		return err
 	}
-	for chunk := range slices.Chunk(ids, refreshChunk) {
-		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-			_, err := Refresh(ctx, tx, chunk, ledger.Lenience{SkipLocked: true})
-			return err
-		})
-		if err != nil {
-			return nil, err
+	var failed []id.ID
+	writeErr := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		failed = nil
+		for _, v := range args.IDs {
+			err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+				_, err := refreshAs(ctx, tx, []id.ID{v}, by)
+				return err
+			})
+			if refusal(err) && !ledger.IsLock(err) {
+				failed = append(failed, v)
+			} else if err != nil {
+				return err
+			}
 		}
+		return ledger.MarkFailed(ctx, tx, "reservation", failed)
+	})
+	if writeErr != nil {
+		return writeErr
 	}
-	return nil, nil //nolint:nilnil // nothing is left to write
+	return operation.FailAs(operation.OperationFailed, fmt.Errorf("%w: %d reservations: %w", errUnderived, len(failed), err))
+}
+
+// errUnderived says that the journals of some reservations stayed as they were, since they cannot be derived.
+var errUnderived = errors.New("reservation: journals cannot be derived")
+
+// refusal reports whether an error is the contract's, which trying again does not change.
+func refusal(err error) bool {
+	return err != nil && apierr.From(err).Code().Status() < http.StatusInternalServerError
+}
+
+func policyOf(args ledger.RefreshArgs) policy {
+	by := policy{Full, ledger.Lenience{SkipLocked: !args.Strict}}
+	if args.Mode != "" {
+		by.mode = Mode(args.Mode)
+	}
+	return by
 }
 
 // LockPolicy says what a refresh does with a journal that a lock holds.
@@ -62,10 +90,10 @@ const (
 // Enum lists the lock policies.
 func (LockPolicy) Enum() []string { return []string{string(BestEffort), string(Strict)} }
 
-// RefreshRequest selects the journals to derive. The journal of a reservation is derived as a whole, so every mode comes to the same.
+// RefreshRequest selects the journals to derive.
 type RefreshRequest struct {
 	IDs        []id.ID    `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means every reservation of the team."`
-	Mode       string     `json:"mode,omitempty" enum:"full,recurringFeesOnly,arOnly"`
+	Mode       Mode       `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly the charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly the adjustments. What is not replaced stays as it is stored."`
 	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
 }
 
@@ -75,8 +103,8 @@ type refreshInput struct {
 
 // Refreshed is a reservation whose journal was derived.
 type Refreshed struct {
-	ID            id.ID         `json:"id"`
-	JournalStatus JournalStatus `json:"journalStatus"`
+	ID            id.ID                `json:"id"`
+	JournalStatus ledger.JournalStatus `json:"journalStatus"`
 }
 
 // RefreshDone is the answer of a refresh that was done in the request.
@@ -106,53 +134,50 @@ func refreshAlso() map[int]reflect.Type {
 	}
 }
 
-type refreshArgs struct {
-	IDs    []id.ID `json:"ids"`
-	Strict bool    `json:"strict"`
-}
-
-func (a refreshArgs) lenience() ledger.Lenience { return ledger.Lenience{SkipLocked: !a.Strict} }
-
-func refreshTask(ctx context.Context, tx *db.Tx, _ operation.Run, args refreshArgs) error {
-	_, err := Refresh(ctx, tx, args.IDs, args.lenience())
-	return err
-}
-
 func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, error) {
 	ids, err := selected(ctx, tx, in.Body.IDs)
 	if err != nil {
 		return nil, err
 	}
-	strict := in.Body.LockPolicy == Strict
-	if in.Body.IDs != nil && len(ids) == 1 {
-		args := refreshArgs{IDs: ids, Strict: strict}
-		if _, err := Refresh(ctx, tx, args.IDs, args.lenience()); err != nil {
-			return nil, err
-		}
-		total := int64(1)
-		return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: journalStatus(nil)}}, Total: &total}, nil
+	args := ledger.RefreshArgs{IDs: ids, Strict: in.Body.LockPolicy == Strict, Mode: string(in.Body.Mode)}
+	if in.Body.IDs == nil || len(ids) != 1 {
+		ack, err := start(ctx, tx, args)
+		return &RefreshAnswer{Acknowledgement: ack}, err
 	}
-	ack, err := operation.Start(ctx, tx, refreshOperation(ids, strict))
-	return &RefreshAnswer{Acknowledgement: ack}, err
+	if _, err := refreshAs(ctx, tx, ids, policyOf(args)); err != nil {
+		return nil, err
+	}
+	r, err := show(ctx, tx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	total := int64(1)
+	return &RefreshAnswer{Data: []Refreshed{{ID: r.ID, JournalStatus: r.JournalStatus}}, Total: &total}, nil
 }
 
 // namedResources is up to how many reservations an operation names; a larger selection is the team's business, not a reservation's.
 const namedResources = 20
 
-func refreshOperation(ids []id.ID, strict bool) operation.New {
+// start starts the operation of a refresh, with at least one task.
+func start(ctx context.Context, tx *db.Tx, args ledger.RefreshArgs) (*operation.Acknowledgement, error) {
 	n := operation.New{Type: operation.ReservationJournal}
-	for chunk := range slices.Chunk(ids, refreshChunk) {
-		n.Tasks = append(n.Tasks, operation.Task{Kind: RefreshKind, Args: refreshArgs{IDs: chunk, Strict: strict}, Priority: 1})
+	task := func(ids []id.ID) {
+		part := args
+		part.IDs = ids
+		n.Tasks = append(n.Tasks, operation.Task{Kind: ledger.RefreshReservations, Args: part, Priority: 1})
+	}
+	for chunk := range slices.Chunk(args.IDs, refreshChunk) {
+		task(chunk)
 	}
 	if len(n.Tasks) == 0 {
-		n.Tasks = []operation.Task{{Kind: RefreshKind, Args: refreshArgs{IDs: []id.ID{}}}}
+		task([]id.ID{})
 	}
-	if len(ids) <= namedResources {
-		for _, v := range ids {
+	if len(args.IDs) <= namedResources {
+		for _, v := range args.IDs {
 			n.Resources = append(n.Resources, operation.Resource{Type: operation.Reservation, ID: v, Role: operation.Target})
 		}
 	}
-	return n
+	return operation.Start(ctx, tx, n)
 }
 
 // selected are the reservations to refresh, each once.

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"stayledger/domain/fee"
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-const columns = `r.id, r.short_ref, r.unique_ref, r.listing_id, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
+const columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
 	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform,
 	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
 	jsonb_build_object('id', l.id, 'name', l.name, 'uniqueRef', l.unique_ref, 'shortRef', l.short_ref) as listing`
@@ -59,13 +63,44 @@ func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error)
 	return found, nil
 }
 
+// lockNamed is lockAll for reservations by their ids or uniqueRefs. What their journals depend on is held first.
+func lockNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]Reservation, error) {
+	named, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and (id = any(@ids::uuid[]) or unique_ref = any(@refs::text[]))`,
+		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
+	if err != nil {
+		return nil, fmt.Errorf("find reservations: %w", err)
+	}
+	if err := hold(ctx, tx, named); err != nil {
+		return nil, err
+	}
+	return lockAll(ctx, tx, named)
+}
+
 // ofListings are the reservations of listings, of the whole team for nil.
 func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
 	if listingIDs == nil {
-		return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team order by id`, db.Args{"team": tx.Team})
+		return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team order by listing_id, id`, db.Args{"team": tx.Team})
 	}
-	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings) order by id`,
+	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings) order by listing_id, id`,
 		db.Args{"team": tx.Team, "listings": listingIDs})
+}
+
+// waitingFor are the active transactions with a line that names one of these reservations by its confirmation code or guest and is not linked.
+func waitingFor(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
+			select l.transaction_id from reservation r join transaction_line l on l.team_id = r.team_id and l.reservation_id is null
+				and l.match_confirmation_code = r.confirmation_code
+			where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive'
+			union all
+			select l.transaction_id from reservation r join transaction_line l on l.team_id = r.team_id and l.reservation_id is null
+				and l.match_stripe_guest_ref = r.metadata ->> 'stripeGuestRef'
+			where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive')
+		order by t.id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that wait for reservations: %w", err)
+	}
+	return found, nil
 }
 
 // linesOf are the lines of reservations in their order. Classification is that of the account a line names.
@@ -98,14 +133,22 @@ type deposits struct {
 const guestMoney = `t.type = 'deposit' and (l.assignment in ('accountsReceivable', 'deposit_coHostPayout') or l.account_id in (
 		select g.account_id from account_assignment g where g.team_id = @team and g.assignment in ('accountsReceivable', 'deposit_coHostPayout')))`
 
-// totalExpr is what the guest of reservation r owes in all, paidExpr what deposits brought in for it.
-const (
-	totalExpr = `(case when r.status = 'booked' then coalesce((select sum(l.amount) from reservation_line l
-		where l.team_id = @team and l.reservation_id = r.id), 0) else 0 end)`
-	paidExpr = `coalesce((select sum(l.amount) from transaction_line l
-		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
-		where l.team_id = @team and l.reservation_id = r.id and ` + guestMoney + `), 0)`
-)
+// paidExpr is what deposits brought in for reservation r.
+const paidExpr = `coalesce((select sum(l.amount) from transaction_line l
+	join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+	where l.team_id = @team and l.reservation_id = r.id and ` + guestMoney + `), 0)`
+
+// totalExpr is what the guest of reservation r owes in all, by the same rules as settle. Excluded line types are looked for only where
+// there are any.
+const totalExpr = `(case when r.status = 'booked' then coalesce((select sum(l.amount) from reservation_line l
+		where l.team_id = @team and l.reservation_id = r.id and not (
+			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
+				select m.status = 'excluded' from reservation_line_mapping m
+				where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped' and (m.app_id is null or m.app_id = r.app_id)
+					and (m.channel is null or m.channel = r.booking_platform)
+				order by m.app_id is not null desc, m.channel is not null desc limit 1), false))), 0) else 0 end
+	+ case when r.status = 'inactive' then 0 else coalesce((select sum(a.amount) from reservation_adjustment a
+		where a.team_id = @team and a.reservation_id = r.id and a.type = 'financial'), 0) end)`
 
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	rows, err := db.Select[deposits](ctx, tx, `
@@ -131,14 +174,15 @@ func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
-	Mappings                  map[string]Mapping
+	Mappings                  []Mapping
 }
 
 func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 	s, err := db.Get[settings](ctx, tx, `
 		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
-			select jsonb_object_agg(m.line_type, jsonb_build_object('accountId', m.account_id, 'party', coalesce(m.party, '')))
-			from reservation_line_mapping m where m.team_id = @team), '{}') as mappings
+			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
+				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
+			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings
 		from team t where t.id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return settings{}, fmt.Errorf("read team settings: %w", err)
@@ -146,66 +190,162 @@ func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 	return s, nil
 }
 
-// currencyOf is the default currency of a listing of the team, or db.ErrNoRows.
-func currencyOf(ctx context.Context, tx *db.Tx, listingID id.ID) (string, error) {
-	return db.Get[string](ctx, tx, `select default_currency from listing where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": listingID})
+// currenciesOf are the default currencies of listings; a listing that the team does not have is absent.
+func currenciesOf(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID]string, error) {
+	type row struct {
+		ID              id.ID
+		DefaultCurrency string
+	}
+	rows, err := db.Select[row](ctx, tx, `select id, default_currency from listing where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": listingIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read the currencies of listings: %w", err)
+	}
+	out := make(map[id.ID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.DefaultCurrency
+	}
+	return out, nil
 }
 
 const upsert = `
-	insert into reservation (team_id, id, short_ref, unique_ref, listing_id, status, general_ledger_status, guest_name, booker_name, guests, confirmation_code,
-		pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency, userdata, metadata,
-		created_at, updated_at)
-	values (@team, @id, @short_ref, @unique_ref, @listing_id, @status, @general_ledger_status, @guest_name, @booker_name, @guests, @confirmation_code,
-		@pms_reference_code, @check_in, @check_out, @booked_at, @cancelled_at, @booking_platform, @general_ledger_posting_at, @currency, @userdata, @metadata,
-		@created_at, @updated_at)
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, listing_id = excluded.listing_id, status = excluded.status,
-		general_ledger_status = excluded.general_ledger_status, guest_name = excluded.guest_name, booker_name = excluded.booker_name,
-		guests = excluded.guests, confirmation_code = excluded.confirmation_code, pms_reference_code = excluded.pms_reference_code,
-		check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at, cancelled_at = excluded.cancelled_at,
-		booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at, currency = excluded.currency,
-		userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
+	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
+		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency,
+		userdata, metadata, created_at, updated_at)
+	values (@team, @id, @short_ref, @unique_ref, @app_id, @source_id, @listing_id, @type, @status, @general_ledger_status, @guest_name, @booker_name,
+		@guests, @confirmation_code, @pms_reference_code, @check_in, @check_out, @booked_at, @cancelled_at, @booking_platform, @general_ledger_posting_at, @currency,
+		@userdata, @metadata, @created_at, @updated_at)
+	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id,
+		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
+		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
+		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
+		cancelled_at = excluded.cancelled_at, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
+		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
 
 func upsertStatement(tx *db.Tx, r *Reservation) db.Stmt {
 	return db.Stmt{SQL: upsert, Args: db.Args{
-		"team": tx.Team, "id": r.ID, "short_ref": r.ShortRef, "unique_ref": r.UniqueRef, "listing_id": r.ListingID, "status": string(r.Status),
-		"general_ledger_status": string(r.GeneralLedgerStatus), "guest_name": r.GuestName, "booker_name": r.BookerName, "guests": r.Guests,
-		"confirmation_code": r.ConfirmationCode, "pms_reference_code": r.PMSReferenceCode, "check_in": r.CheckIn, "check_out": r.CheckOut,
-		"booked_at": r.BookedAt, "cancelled_at": r.CancelledAt, "booking_platform": r.BookingPlatform, "general_ledger_posting_at": r.GeneralLedgerPostingAt,
-		"currency": r.Currency, "userdata": r.Userdata, "metadata": r.Metadata, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt,
+		"team": tx.Team, "id": r.ID, "short_ref": r.ShortRef, "unique_ref": r.UniqueRef, "app_id": r.AppID, "source_id": r.SourceID,
+		"listing_id": r.ListingID, "type": string(r.Type), "status": string(r.Status), "general_ledger_status": string(r.GeneralLedgerStatus),
+		"guest_name": r.GuestName, "booker_name": r.BookerName, "guests": r.Guests, "confirmation_code": r.ConfirmationCode,
+		"pms_reference_code": r.PMSReferenceCode, "check_in": r.CheckIn, "check_out": r.CheckOut, "booked_at": r.BookedAt, "cancelled_at": r.CancelledAt,
+		"booking_platform": r.BookingPlatform, "general_ledger_posting_at": r.GeneralLedgerPostingAt, "currency": r.Currency, "userdata": r.Userdata,
+		"metadata": r.Metadata, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt,
 	}}
 }
 
-// replaceLines makes the lines of a reservation the given ones.
-func replaceLines(tx *db.Tx, reservationID id.ID, lines []Line) []db.Stmt {
-	stmts := []db.Stmt{{
-		SQL:  `delete from reservation_line where team_id = @team and reservation_id = @reservation`,
-		Args: db.Args{"team": tx.Team, "reservation": reservationID},
-	}}
-	if len(lines) == 0 {
-		return stmts
+// replaceLines makes the lines of reservations those that they have in memory.
+func replaceLines(tx *db.Tx, rs []*Reservation) []db.Stmt {
+	owners := make([]id.ID, len(rs))
+	var ids, of []id.ID
+	var positions, amounts []int64
+	var refs, descriptions []*string
+	var types []string
+	var accounts []*id.ID
+	for i, r := range rs {
+		owners[i] = r.ID
+		for k := range r.Lines {
+			l := &r.Lines[k]
+			ids, of, positions = append(ids, tx.NewID()), append(of, r.ID), append(positions, int64(k)+1)
+			refs, types, descriptions = append(refs, l.UniqueRef), append(types, l.Type), append(descriptions, l.Description)
+			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
+		}
 	}
-	n := len(lines)
-	ids, refs, types, descriptions := make([]id.ID, n), make([]*string, n), make([]string, n), make([]*string, n)
-	amounts, accounts := make([]int64, n), make([]*id.ID, n)
-	for i := range lines {
-		l := &lines[i]
-		ids[i], refs[i], types[i], descriptions[i], amounts[i], accounts[i] = tx.NewID(), l.UniqueRef, l.Type, l.Description, int64(l.Amount), l.AccountID
+	stmts := []db.Stmt{{
+		SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
+		Args: db.Args{"team": tx.Team, "reservations": owners},
+	}}
+	if len(ids) == 0 {
+		return stmts
 	}
 	return append(stmts, db.Stmt{
 		SQL: `insert into reservation_line (team_id, id, reservation_id, position, unique_ref, type, description, amount, account_id)
-			select @team, l.id, @reservation, l.position, l.unique_ref, l.type, l.description, l.amount, l.account_id
-			from unnest(@ids::uuid[], @refs::text[], @types::text[], @descriptions::text[], @amounts::bigint[], @accounts::uuid[])
-				with ordinality as l (id, unique_ref, type, description, amount, account_id, position)`,
+			select @team, l.id, l.reservation_id, l.position, l.unique_ref, l.type, l.description, l.amount, l.account_id
+			from unnest(@ids::uuid[], @reservations::uuid[], @positions::int[], @refs::text[], @types::text[], @descriptions::text[], @amounts::bigint[],
+				@accounts::uuid[]) as l (id, reservation_id, position, unique_ref, type, description, amount, account_id)`,
 		Args: db.Args{
-			"team": tx.Team, "reservation": reservationID, "ids": ids, "refs": refs, "types": types, "descriptions": descriptions,
+			"team": tx.Team, "ids": ids, "reservations": of, "positions": positions, "refs": refs, "types": types, "descriptions": descriptions,
 			"amounts": amounts, "accounts": accounts,
 		},
 	})
 }
 
-func refused(err error) error {
-	if db.Constraint(err) == "reservation_unique_ref" {
-		return errDuplicateUniqueRef
+// references are what else names a reservation: a reason by its name.
+func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
+	type row struct{ Transactions, JournalEntries bool }
+	used, err := db.Get[row](ctx, tx, `
+		select exists (select from transaction_line where team_id = @team and reservation_id = @id) as transactions,
+			exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id
+				and transaction_id is null) as journal_entries`, db.Args{"team": tx.Team, "id": reservationID})
+	if err != nil {
+		return nil, fmt.Errorf("look for references to a reservation: %w", err)
 	}
+	var reasons []string
+	if used.Transactions {
+		reasons = append(reasons, "transactions")
+	}
+	if used.JournalEntries {
+		reasons = append(reasons, "journalEntries")
+	}
+	return reasons, nil
+}
+
+func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
+	_, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": reservationID})
 	return err
+}
+
+// staleMarks are why the journals of these reservations are stale.
+func staleMarks(ctx context.Context, tx *db.Tx, of map[id.ID]bool) ([]staleMark, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return db.Select[staleMark](ctx, tx, `select source_id, cause_id, reason from ledger_stale where team_id = @team and source_id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": slices.Collect(maps.Keys(of))})
+}
+
+// storedPostings are the postings of reservations as they stand.
+func storedPostings(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Posting, error) {
+	type entry struct {
+		SourceID id.ID
+		TxnCode  string
+		Ledger   ledger.Ledger
+		Status   ledger.Status
+		TxnAt    day.Day
+		Currency string
+		ledger.Line
+	}
+	var out []ledger.Posting
+	err := db.Each(ctx, tx, db.Stmt{
+		SQL: `select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
+				ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type as trigger, description
+			from ledger_entry where team_id = @team and source_id = any(@ids) order by source_id, txn_code, id`,
+		Args: db.Args{"team": tx.Team, "ids": ids},
+	}, func(e entry) error {
+		if n := len(out); n == 0 || out[n-1].TxnCode != e.TxnCode {
+			out = append(out, ledger.Posting{
+				SourceID: e.SourceID, TxnCode: e.TxnCode, Ledger: e.Ledger, Status: e.Status, TxnAt: e.TxnAt, Currency: e.Currency,
+			})
+		}
+		p := &out[len(out)-1]
+		p.Lines = append(p.Lines, e.Line)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the journals of reservations: %w", err)
+	}
+	return out, nil
+}
+
+// refused turns a broken constraint into what the caller did wrong.
+func refused(err error) error {
+	switch db.Constraint(err) {
+	case "reservation_unique_ref":
+		return errDuplicateUniqueRef
+	case "reservation_adjustment_unique_ref":
+		return errDuplicateAdjustment
+	case "reservation_line_mapping_once":
+		return errDuplicateMapping
+	default:
+		return err
+	}
 }

@@ -153,3 +153,38 @@ func (b *books) wantOperations(r *apitest.Response, path string, operations []st
 		b.t.Errorf("%s is %v, want %v", path, got, want)
 	}
 }
+
+// A journal that only locks keep from changing is final as it is: it holds no statement up, and is tried again once a statement that held
+// it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
+func TestStatementsOverLockedJournals(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	stay := b.stays(b.listing)[0]
+	january, february := b.save("2026-01", "inReview"), b.at("2026-02")
+	mark := func(status string) {
+		b.Exec(`insert into ledger_stale (team_id, source_id, source, reason, status, since) values (@team, @stay, 'reservation', 'feeChanged', @status, now())
+			on conflict (team_id, source_id, cause_id) do update set status = excluded.status`, db.Args{"stay": stay, "status": status})
+	}
+	for _, status := range []string{"stale", "failed"} {
+		mark(status)
+		r := b.Put("/statements/"+february, map[string]any{"status": "inReview"}).WantError(apierr.CodeJournalRecalculationPending, "")
+		if got := r.String("context.journalStatus") + " " + r.String("context.journalReason") + " " + r.String("context.journalAction"); got != status+" feeChanged refresh" {
+			t.Errorf("context %s", got)
+		}
+		b.wantJournal(february, status)
+	}
+	mark("locked")
+	for _, statement := range []string{january, february} {
+		r := b.Get("/statements/" + statement).Want(200)
+		if got := r.String("journalStatus.status") + " " + r.String("journalStatus.reason") + " " + r.String("journalStatus.action"); got != "stale journalLocked unlock" {
+			t.Errorf("journal %s", got)
+		}
+	}
+	b.Put("/statements/"+february, map[string]any{"status": "inReview"}).Want(200)
+	b.Put("/statements/"+february, map[string]any{"status": "draft"}).Want(200)
+	if got := b.Get("/statements/" + january).String("journalStatus.status"); got != "recalculating" {
+		t.Errorf("after a statement was opened the journal is %s", got)
+	}
+	b.Work()
+	b.wantJournal(january, "current")
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -236,24 +237,19 @@ func mark(ctx context.Context, tx *db.Tx, statement id.ID, status Status) error 
 	return nil
 }
 
-// mayFinalize refuses to save or publish statements while an operation is going to derive journals under them. Repeating the request as it
-// is does not help before the operations have settled, so it does not invite to. Rules ERR-59 and ERR-63 to ERR-66.
+// mayFinalize refuses to save or publish statements while journals under them are not current. Repeating the request as it is does not help
+// before the operations have settled, so it does not invite to. Journals that only locks keep from changing are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
 func mayFinalize(ctx context.Context, tx *db.Tx, drafts []row) error {
-	listings := listingsOf(drafts)
-	pending, err := operation.PendingOnListings(ctx, tx, listings)
+	statuses, err := ledger.StatusOfListings(ctx, tx, listingsOf(drafts))
 	if err != nil {
 		return err
 	}
-	open := pending.Of(listings...)
-	if len(open) == 0 {
+	blocking := ledger.Blocking(statuses)
+	if blocking == nil {
 		return nil
 	}
-	reason := "reservationChanged"
-	if pending.Type(open[0]) == operation.ListingJournalRefresh {
-		reason = "ownershipChanged"
-	}
 	return errRecalculating.With(map[string]any{
-		"journalStatus": recalculating, "journalReason": reason, "journalAction": "wait", "operationIds": open,
+		"journalStatus": blocking.Status, "journalReason": blocking.Reason, "journalAction": blocking.Action, "operationIds": blocking.OperationIDs,
 	})
 }
 
@@ -291,7 +287,10 @@ func change(ctx context.Context, tx *db.Tx, r *row, to Status) error {
 		if err := mayReopen(ctx, tx, r.ID); err != nil {
 			return err
 		}
-		return remove(ctx, tx, r.ID)
+		if err := remove(ctx, tx, r.ID); err != nil {
+			return err
+		}
+		return ledger.RetryLocked(ctx, tx, operation.Resource{Type: operation.Listing, ID: r.ListingID}, []id.ID{r.ListingID})
 	case reopen:
 		if err := mayReopen(ctx, tx, r.ID); err != nil {
 			return err

@@ -11,6 +11,7 @@ package statement
 import (
 	"time"
 
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -35,25 +36,25 @@ func (Status) Enum() []string {
 
 // Statement is an owner statement as its readers see it.
 type Statement struct {
-	ID            id.ID         `json:"id" doc:"The same for a draft and for what it is saved as."`
-	ShortRef      string        `json:"shortRef"`
-	UniqueRef     *string       `json:"uniqueRef"`
-	Currency      string        `json:"currency"`
-	StartAt       day.Day       `json:"startAt" doc:"First day of the month."`
-	EndAt         day.Day       `json:"endAt" doc:"Last day of the month, inclusive."`
-	Status        Status        `json:"status"`
-	Listing       Listing       `json:"listing"`
-	Ownership     Ownership     `json:"ownership"`
-	Total         money.Cents   `json:"total" doc:"Cents; the net income."`
-	Financials    Financials    `json:"financials"`
-	Shares        []Share       `json:"shares" doc:"How the available balance divides among the members, in their order."`
-	Summary       []SummaryLine `json:"summary"`
-	Payment       Payment       `json:"payment"`
-	Payouts       []Payout      `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
-	JournalStatus JournalStatus `json:"journalStatus"`
-	Issues        []Issue       `json:"issues"`
-	Drilldown     *Drilldown    `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
-	Drilldowns    *Drilldowns   `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
+	ID            id.ID                `json:"id" doc:"The same for a draft and for what it is saved as."`
+	ShortRef      string               `json:"shortRef"`
+	UniqueRef     *string              `json:"uniqueRef"`
+	Currency      string               `json:"currency"`
+	StartAt       day.Day              `json:"startAt" doc:"First day of the month."`
+	EndAt         day.Day              `json:"endAt" doc:"Last day of the month, inclusive."`
+	Status        Status               `json:"status"`
+	Listing       Listing              `json:"listing"`
+	Ownership     Ownership            `json:"ownership"`
+	Total         money.Cents          `json:"total" doc:"Cents; the net income."`
+	Financials    Financials           `json:"financials"`
+	Shares        []Share              `json:"shares" doc:"How the available balance divides among the members, in their order."`
+	Summary       []SummaryLine        `json:"summary"`
+	Payment       Payment              `json:"payment"`
+	Payouts       []Payout             `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
+	JournalStatus ledger.JournalStatus `json:"journalStatus" doc:"Of the journals on the listing; owners are not told the operations."`
+	Issues        []Issue              `json:"issues"`
+	Drilldown     *Drilldown           `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
+	Drilldowns    *Drilldowns          `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
 
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 }
@@ -127,19 +128,6 @@ type Payout struct {
 	Total          money.Cents `json:"total" doc:"Owner-facing: negative, since it lowers the balance."`
 	TotalFormatted string      `json:"totalFormatted"`
 }
-
-// JournalStatus tells whether the journal behind the statement is up to date, or which operations are going to derive journals of its
-// listing. Owners are not told the operations, which are the manager's.
-type JournalStatus struct {
-	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
-	OperationIDs []id.ID `json:"operationIds"`
-}
-
-// The states of a journal that occur: every write derives its journal at once, or leaves that to an operation that can be waited for.
-const (
-	current       = "current"
-	recalculating = "recalculating"
-)
 
 // Issue is a finding about the statement.
 type Issue struct {

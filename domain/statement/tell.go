@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -13,11 +13,11 @@ import (
 
 // told is what statements are told from beside their rows, loaded for all of them at once.
 type told struct {
-	sums    sums
-	owners  map[id.ID][]owner
-	payouts map[id.ID][]linkedPayout
-	special special
-	pending *operation.Pending
+	sums     sums
+	owners   map[id.ID][]owner
+	payouts  map[id.ID][]linkedPayout
+	special  special
+	journals map[id.ID]ledger.JournalStatus // by listing
 	// asOwner leaves out what leads into the manager's books.
 	asOwner bool
 }
@@ -47,7 +47,7 @@ func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement
 			return nil, err
 		}
 	}
-	if t.pending, err = operation.PendingOnListings(ctx, tx, listingsOf(rows)); err != nil {
+	if t.journals, err = ledger.StatusOfListings(ctx, tx, listingsOf(rows)); err != nil {
 		return nil, err
 	}
 	if !asOwner {
@@ -120,13 +120,11 @@ func (t *told) statement(r *row) Statement {
 	return s
 }
 
-func (t *told) journalStatus(r *row) JournalStatus {
-	status := JournalStatus{Status: current, OperationIDs: []id.ID{}}
-	if open := t.pending.Of(r.ListingID); len(open) > 0 {
-		status.Status = recalculating
-		if !t.asOwner {
-			status.OperationIDs = open
-		}
+// journalStatus names the operations to the manager alone.
+func (t *told) journalStatus(r *row) ledger.JournalStatus {
+	status := t.journals[r.ListingID]
+	if t.asOwner {
+		status.OperationIDs = []id.ID{}
 	}
 	return status
 }

@@ -30,8 +30,9 @@ func Endpoints() []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",
-			Doc: "Fields that are present change; null clears. What was posted with the old rate stays as it is. Fails with 404 for an unknown tax" +
-				" rate and as creating does.",
+			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations with taxed fees stale and" +
+				" starts the operations that derive them; what a lock holds stays as it is, and so do transactions: their tax is what their bill states." +
+				" Archived rates stay on what has them and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
 			Scopes: []string{"tax-rates:write"}, DryRun: true,
 		}, put),
 		api.Write(api.Endpoint{
@@ -115,13 +116,24 @@ type putInput struct {
 }
 
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
+	if in.Body.BasisPoints != nil {
+		if err := holdJournals(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	r, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+	was := r.BasisPoints
 	in.Body.apply(r)
 	if err := update(ctx, tx, r); err != nil {
 		return nil, err
+	}
+	if r.BasisPoints != was {
+		if err := outdate(ctx, tx, r.ID); err != nil {
+			return nil, err
+		}
 	}
 	return one(ctx, tx, r.ID)
 }
@@ -136,18 +148,18 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
-	inUse, err := used(ctx, tx, r.ID)
+	reasons, err := used(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !inUse:
+	case len(reasons) == 0:
 		err = remove(ctx, tx, r.ID)
 	case in.OnLocked == "archive":
 		r.Status = Inactive
 		err = update(ctx, tx, r)
 	default:
-		return nil, errInUse.With(LockContext{LockReasons: []string{"transactions"}, SuggestedOnLocked: "archive"})
+		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
 	}
 	if err != nil {
 		return nil, err

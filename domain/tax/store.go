@@ -80,9 +80,13 @@ func remove(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	return err
 }
 
-func used(ctx context.Context, tx *db.Tx, rate id.ID) (bool, error) {
-	return db.Get[bool](ctx, tx, `select exists (select from transaction_line
-		where team_id = @team and (tax_rate_id = @id or markup_tax_rate_id = @id))`, db.Args{"team": tx.Team, "id": rate})
+// used names what has the rate. A template keeps nothing it names.
+func used(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
+	return db.Select[string](ctx, tx, `
+		select reason from (values
+			(1, 'transactions', exists (select from transaction_line where team_id = @team and (tax_rate_id = @id or markup_tax_rate_id = @id))),
+			(2, 'recurringFees', exists (select from fee where team_id = @team and tax_rate_id = @id))) as v (position, reason, used)
+		where used order by position`, db.Args{"team": tx.Team, "id": rate})
 }
 
 func conflict(err error) error {

@@ -1,4 +1,5 @@
-// Package tax owns the team's tax rates. A rate is named by transactions; one that a transaction uses is archived rather than deleted.
+// Package tax owns the team's tax rates. A rate is named by transactions and recurring fees; one that
+// is in use is archived rather than deleted.
 package tax
 
 import (
@@ -35,11 +36,35 @@ type Rate struct {
 var (
 	errDuplicateName      = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A tax rate with this name already exists")
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A tax rate with this reference already exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Tax rate is still used by transactions")
+	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Tax rate is still used")
 )
 
 // LockContext tells the caller of a refused deletion what still uses the rate, and that archiving is possible.
 type LockContext struct {
 	LockReasons       []string `json:"lockReasons"`
 	SuggestedOnLocked string   `json:"suggestedOnLocked"`
+}
+
+// Behavior says whether an amount contains its tax.
+type Behavior string
+
+// The behaviors.
+const (
+	// Included amounts contain the tax, which is taken out of them.
+	Included Behavior = "included"
+	// Excluded amounts are before tax, which comes on top.
+	Excluded Behavior = "excluded"
+)
+
+// Enum lists the behaviors.
+func (Behavior) Enum() []string { return []string{string(Included), string(Excluded)} }
+
+// Split divides what is charged into the amount without tax and the tax on it, which is rounded half away from zero: an included tax leaves
+// exactly the amount given in the sum of both.
+func (b Behavior) Split(amount money.Cents, rate money.Rate) (net, taxes money.Cents) {
+	if b == Included {
+		taxes = rate.Included(amount)
+		return amount - taxes, taxes
+	}
+	return amount, rate.Of(amount)
 }

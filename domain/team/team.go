@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -58,13 +57,6 @@ type Reference struct {
 	Name string `json:"name"`
 }
 
-// Issue is something about the team that somebody should mend.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
-}
-
 // Team is a team with its settings; booksClosedAt is the first open date.
 type Team struct {
 	ID                             id.ID        `json:"id"`
@@ -82,6 +74,8 @@ type Team struct {
 	LongTermStayNights             *int64       `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
 	IsGeneralLedger                bool         `json:"isGeneralLedger"`
 	BooksClosedAt                  *day.Day     `json:"booksClosedAt" doc:"First open date."`
+	SoftClosedAt                   *day.Day     `json:"softClosedAt" doc:"From the first open date up to this day only softClosePosters post."`
+	SoftClosePosters               []id.ID      `json:"softClosePosters" doc:"Users who may still post in the softly closed days."`
 	StatementStartAt               *day.Day     `json:"statementStartAt"`
 	EffectiveStatementStartAt      *day.Day     `json:"effectiveStatementStartAt"`
 	StatementAddress               *Address     `json:"statementAddress"`
@@ -96,11 +90,11 @@ type Team struct {
 }
 
 const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id, t.region as data_region,
-	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.statement_start_at,
+	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements,
 	t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
-	'[]'::jsonb as issues, t.created_at, t.updated_at`
+	` + issues + ` as issues, t.created_at, t.updated_at`
 
 // Read gives the selected team.
 func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
@@ -181,9 +175,31 @@ type listInput struct {
 	Search string  `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
+// Hook is something to do in the transaction of a change; nil does nothing.
+type Hook func(ctx context.Context, tx *db.Tx) error
+
+func (h Hook) call(ctx context.Context, tx *db.Tx) error {
+	if h == nil {
+		return nil
+	}
+	return h(ctx, tx)
+}
+
+// Hooks are what a change of a team sets off in packages that build on this one.
+type Hooks struct {
+	// SettingsChanged marks the journals that the team's settings decide on as stale and queues their derivation.
+	SettingsChanged Hook
+	// Unlocked has journals that were kept as they are because the books were closed derived again.
+	Unlocked Hook
+}
+
+// handler holds the hooks.
+type handler struct{ Hooks }
+
 // Endpoints of the package.
-func Endpoints() []api.Endpoint {
-	return []api.Endpoint{
+func Endpoints(hooks Hooks) []api.Endpoint {
+	h := handler{hooks}
+	return append(h.closingEndpoints(),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
 			Scopes: []string{"team:read"},
@@ -193,12 +209,12 @@ func Endpoints() []api.Endpoint {
 			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type " +
 				"reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.",
 			Scopes: []string{"team:write"},
-		}, update),
+		}, h.update),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/teams", ID: "listTeams", Tag: "Teams", Summary: "List the teams that the credential manages",
 			Scopes: []string{"team:read"}, Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
 		}, list),
-	}
+	)
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], error) {
@@ -230,83 +246,4 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 		}
 	}
 	return out, nil
-}
-
-// Change is the body of an update.
-type Change struct {
-	Name                           *string          `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	CompanyName                    api.Opt[string]  `json:"companyName,omitzero" minLength:"1" maxLength:"200"`
-	Email                          api.Opt[string]  `json:"email,omitzero" format:"email" maxLength:"254"`
-	SupportEmail                   api.Opt[string]  `json:"supportEmail,omitzero" format:"email" maxLength:"254"`
-	Phone                          api.Opt[string]  `json:"phone,omitzero" minLength:"1" maxLength:"50"`
-	TaxID                          api.Opt[string]  `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
-	DefaultRevenueRecognition      *Recognition     `json:"defaultRevenueRecognition,omitempty"`
-	LongTermStayNights             api.Opt[int64]   `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
-	StatementStartAt               api.Opt[day.Day] `json:"statementStartAt,omitzero"`
-	StatementAddress               api.Opt[Address] `json:"statementAddress,omitzero"`
-	BillingAddress                 api.Opt[Address] `json:"billingAddress,omitzero"`
-	OwnerPortalShowDraftStatements *bool            `json:"ownerPortalShowDraftStatements,omitempty"`
-}
-
-type updateInput struct{ Body Change }
-
-func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
-	// Locked first: what is absent keeps the value that the change before this one left.
-	if _, err := tx.Exec(ctx, `select from team where team_id = @team for update`, db.Args{"team": tx.Team}); err != nil {
-		return nil, fmt.Errorf("lock team: %w", err)
-	}
-	t, err := Read(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	c := in.Body
-	if c.Name != nil {
-		t.Name = *c.Name
-	}
-	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
-	if c.DefaultRevenueRecognition != nil {
-		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
-	}
-	t.LongTermStayNights = c.LongTermStayNights.Or(t.LongTermStayNights)
-	if c.OwnerPortalShowDraftStatements != nil {
-		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
-	}
-	_, err = tx.Exec(ctx, `
-		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
-			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
-			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts,
-			updated_at = @now
-		where team_id = @team`, db.Args{
-		"name": t.Name, "company": c.CompanyName.Or(t.CompanyName), "email": c.Email.Or(t.Email), "support": c.SupportEmail.Or(t.SupportEmail),
-		"phone": c.Phone.Or(t.Phone), "tax": c.TaxID.Or(t.TaxID), "recognition": string(t.DefaultRevenueRecognition),
-		"nights": t.LongTermStayNights, "start": c.StatementStartAt.Or(t.StatementStartAt),
-		"statement_address": c.StatementAddress.Or(t.StatementAddress), "billing_address": c.BillingAddress.Or(t.BillingAddress),
-		"drafts": t.OwnerPortalShowDraftStatements, "now": tx.Now, "team": tx.Team,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("update team: %w", err)
-	}
-	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
-		if err := refreshJournals(ctx, tx); err != nil {
-			return nil, err
-		}
-	}
-	return Read(ctx, tx)
-}
-
-func equal(a, b *int64) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
-// RefreshKind is the kind of the task that derives the journals of all the team's reservations; package reservation handles it.
-const RefreshKind = "team.refresh"
-
-// refreshJournals has the journals of all reservations follow the team's settings.
-func refreshJournals(ctx context.Context, tx *db.Tx) error {
-	target := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
-	_, err := operation.Start(ctx, tx, operation.New{
-		Type: operation.ReservationJournal, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: []operation.Task{{Kind: RefreshKind, Args: struct{}{}, Priority: 1}},
-	})
-	return err
 }

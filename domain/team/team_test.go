@@ -22,7 +22,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: team.Endpoints()})
+	return apitest.New(t, apitest.Config{Endpoints: team.Endpoints(team.Hooks{})})
 }
 
 func TestTheSelectedTeamIsRead(t *testing.T) {
@@ -32,7 +32,8 @@ func TestTheSelectedTeamIsRead(t *testing.T) {
 	for path, want := range map[string]string{
 		"id": x.ID.String(), "type": "propertyManager", "status": "active", "name": "Test team", "dataRegion": "us", "defaultCurrency": "usd",
 		"defaultRevenueRecognition": "checkIn", "isGeneralLedger": "true", "statementStartAt": "2026-01-01", "effectiveStatementStartAt": "2026-01-01",
-		"isOnboarding": "false", "partner": "null", "companyName": "null", "booksClosedAt": "null", "issues": "[]",
+		"isOnboarding": "false", "partner": "null", "companyName": "null", "booksClosedAt": "null",
+		"softClosedAt": "null", "softClosePosters": "[]",
 	} {
 		if got := r.String(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -135,6 +136,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		"taxId": {"taxId": ""}, "defaultRevenueRecognition": {"defaultRevenueRecognition": "never"}, "longTermStayNights": {"longTermStayNights": 0},
 		"statementStartAt": {"statementStartAt": "2026-02-30"}, "statementAddress.city": {"statementAddress": object{"city": long}},
 		"billingAddress.town": {"billingAddress": object{"town": "x"}}, "status": {"status": "deleted"}, "booksClosedAt": {"booksClosedAt": "2026-01-01"},
+		"softClosedAt":                   {"softClosedAt": "2026-01-01"},
 		"ownerPortalShowDraftStatements": {"ownerPortalShowDraftStatements": "yes"},
 	} {
 		r := x.Put("/team", body).WantError(apierr.CodeBadRequest, "")

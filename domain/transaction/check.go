@@ -17,7 +17,6 @@ func (d *draft) fill(t *terms) error {
 	if issues := d.typeIssues(); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
-	d.AttachmentIDs = []id.ID{}
 	if d.Currency == "" {
 		d.Currency = t.DefaultCurrency
 	}
@@ -46,10 +45,7 @@ func (d *draft) typeIssues() []apierr.Issue {
 		issueAt("A transfer or payout has exactly one line", "exactlyOneLine", "lines"))
 	refuse(d.Payment != nil && d.Type != Expense, issueAt("Only an expense is paid apart", "paymentNotSupported", "payment"))
 	refuse(d.IsOpeningBalance && d.Type != Deposit, issueAt("An opening balance is a deposit", "openingBalanceNotSupported", "isOpeningBalance"))
-	if len(d.AttachmentIDs) > 0 {
-		refuse(d.Type != Expense, issueAt("Only an expense has attachments", "attachmentsNotSupported", "attachmentIds"))
-		refuse(d.Type == Expense, issueAt("Attachment is not known", "attachmentNotFound", "attachmentIds", 0))
-	}
+	refuse(len(d.attach) > 0 && d.Type != Expense, issueAt("Only an expense has attachments", "attachmentsNotSupported", "attachmentIds"))
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		refuse(l.AppliedAmount != nil && d.Type != Expense, d.issue(i, "appliedAmount", "Only an expense carries a tax", "taxNotSupported"))
@@ -178,6 +174,7 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
 	missing(true, knownAccount(d.AccountID), issueAt(message, code, "accountId"))
 	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], issueAt(message, code, "contactId"))
+	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], issueAt(message, code, "recurringTemplateId"))
 	if p := d.Payment; p != nil {
 		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), issueAt(message, code, "payment", "accountId"))
 	}

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"stayledger/domain/ledger"
 	"stayledger/platform/api"
@@ -17,7 +18,7 @@ const changeFailures = "Failures in order: malformed input; a rule of the type; 
 // Endpoints are the routes of transactions and of the listings' opening balances.
 func Endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
-	return []api.Endpoint{
+	return slices.Concat(templateEndpoints(), []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
 			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
@@ -28,7 +29,7 @@ func Endpoints() []api.Endpoint {
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
-			Scopes: read, OneStatement: true, Doc: "404 when the team has no such transaction.",
+			Scopes: read, Doc: "404 when the team has no such transaction.",
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
@@ -52,6 +53,41 @@ func Endpoints() []api.Endpoint {
 			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: 404; " +
 				"`openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
 		}, openingPut),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
+			Summary: "Derive journals anew", Scopes: []string{"journals:post"}, Also: refreshAlso(),
+			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all active transactions, start an " +
+				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
+				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
+		}, refreshJournals),
+	}, teamOpeningEndpoints())
+}
+
+// teamOpeningEndpoints are the opening balances of a team as a whole.
+func teamOpeningEndpoints() []api.Endpoint {
+	const tag, guests, trial = "Opening balances", "/teams/opening-balances/accounts-receivable-deferred-revenue", "/teams/opening-trial-balance"
+	read, write := []string{"team:read"}, []string{"team:write"}
+	const failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: guests, ID: "getGuestOpeningBalance", Tag: tag, Summary: "Read the opening balance of guests", Scopes: read,
+			OneStatement: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
+		}, guestOpening),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: tag, Summary: "Set the opening balance of guests", Scopes: write,
+			DryRun: true, Doc: "Keeps one deposit per team, dated the day before the statement start date. " + failures + "those of createTransaction.",
+		}, guestOpeningPut),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: trial, ID: "getOpeningTrialBalance", Tag: tag, Summary: "Read the opening trial balance", Scopes: read,
+			Doc: "Fails with `generalLedgerDisabled` in a team without a general ledger.",
+		}, trialBalance),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: trial + "/manual", ID: "putOpeningTrialBalance", Tag: tag, Summary: "Set the opening trial balance by hand",
+			Scopes: write, DryRun: true,
+			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
+				"openingBalance balances them. " + failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +
+				"owner statement was saved; `requiredAccountMissing`; unknown, repeated or computed accounts.",
+		}, trialBalancePut),
 	}
 }
 
@@ -71,7 +107,8 @@ type createInput struct {
 }
 
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
-	return Add(ctx, tx, &in.Body, in.lenience())
+	t, err := Add(ctx, tx, &in.Body, in.lenience())
+	return shown(ctx, tx, t, err)
 }
 
 type getInput struct {
@@ -79,7 +116,8 @@ type getInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
-	return byID(ctx, tx, in.ID)
+	t, err := byID(ctx, tx, in.ID)
+	return shown(ctx, tx, t, err)
 }
 
 type updateInput struct {
@@ -89,7 +127,8 @@ type updateInput struct {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
-	return Change(ctx, tx, in.ID, &in.Body, in.lenience())
+	t, err := Change(ctx, tx, in.ID, &in.Body, in.lenience())
+	return shown(ctx, tx, t, err)
 }
 
 type deleteInput struct {

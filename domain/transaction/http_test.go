@@ -338,16 +338,8 @@ func TestAssignmentsAreResolvedOnce(t *testing.T) {
 func TestDepositRefreshesTheStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	fee := w.id()
-	w.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id, debit_account_id, created_at, updated_at)
-		values (@team, @id, 'Card fees', 'merchantFee', 'merchantFee', 'percentage', 100000, 'manager', 'owners', @credit, @debit, now(), now())`,
-		db.Args{"id": fee, "credit": w.accounts["4120"], "debit": w.accounts["5120"]})
-	w.Exec(`insert into fee_listing_period (team_id, id, fee_id, listing_id, created_at, updated_at) values (@team, @id, @fee, @listing, now(), now())`,
-		db.Args{"id": w.id(), "fee": fee, "listing": w.villa})
-	body := with(w.deposit("2026-01-05", 64400), "lines", list{
-		object{"assignment": "accountsReceivable", "amount": 64400, "reservationId": w.stay},
-		object{"assignment": "deposit_merchantFee", "amount": -1898, "reservationId": w.stay},
-	})
+	w.fees()
+	body := w.guestPays("2026-01-05", 64400, 1898)
 	made := w.Post("/transactions", body).Want(201)
 	wantBalances(t, w, map[string]int64{"1000": 62502, "2000": -64400, "5010": 1898, "5120": 1898, "4120": -1898})
 	w.Put("/transactions/"+made.String("id"), object{"lines_delete": list{made.String("lines.1.id")}}).Want(200)

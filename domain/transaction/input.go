@@ -21,8 +21,12 @@ type Create struct {
 	AccountID        api.Opt[id.ID]        `json:"accountId,omitzero" doc:"Absent: the account assigned to payout_bankAccount, for an expense to accountsPayable."`
 	ContactID        api.Opt[id.ID]        `json:"contactId,omitzero" doc:"Vendor or owner."`
 	Payment          api.Opt[PaymentInput] `json:"payment,omitzero" doc:"Expenses only: the bill was paid on a date of its own."`
-	AttachmentIDs    []id.ID               `json:"attachmentIds,omitempty" maxItems:"50"`
-	Lines            []LineInput           `json:"lines" minItems:"1" maxItems:"1000" doc:"A transfer or payout has exactly one."`
+
+	MatchBankAccountLast4 api.Opt[string] `json:"matchBankAccountLast4,omitzero" pattern:"^[0-9]{4}$" doc:"Names the bank account by its last digits, when accountId is absent."`
+	RecurringTemplateID   api.Opt[id.ID]  `json:"recurringTemplateId,omitzero" doc:"Makes the transaction the template's instance of its date."`
+
+	AttachmentIDs []id.ID     `json:"attachmentIds,omitempty" maxItems:"50"`
+	Lines         []LineInput `json:"lines" minItems:"1" maxItems:"1000" doc:"A transfer or payout has exactly one."`
 }
 
 // PaymentInput is the payment of a bill.
@@ -50,6 +54,10 @@ type LineFields struct {
 	OwnerStatementID api.Opt[id.ID]              `json:"ownerStatementId,omitzero" doc:"Payouts only: the published statement that is paid."`
 	Party            api.Opt[ledger.Party]       `json:"party,omitzero" enum:"owners,manager" doc:"Absent: by account and listing."`
 	ContactID        api.Opt[id.ID]              `json:"contactId,omitzero"`
+
+	MatchReservationConfirmationCode api.Opt[string] `json:"matchReservationConfirmationCode,omitzero" minLength:"1" maxLength:"200" doc:"Links the line to the reservation with this code as soon as there is one."`
+	MatchReservationStripeGuestRef   api.Opt[string] `json:"matchReservationStripeGuestRef,omitzero" minLength:"1" maxLength:"200" doc:"The same by stripeGuestRef in the reservation's metadata."`
+	MatchLineTypeClassification      api.Opt[string] `json:"matchLineTypeClassification,omitzero" minLength:"1" maxLength:"100" doc:"What the importer takes the line for; kept as it is."`
 }
 
 // AppliedInput is the tax on an amount.
@@ -100,6 +108,10 @@ func (u *Update) Resolve() []apierr.Issue {
 // draft is a transaction on its way to be stored.
 type draft struct {
 	Transaction
+	// bankLast4 names the account when the caller gave no id.
+	bankLast4 string
+	// attach is the complete set of attachments to be, nil to leave it as it is.
+	attach []id.ID
 	// paths say where the caller wrote each line.
 	paths [][]any
 	// old is what is stored, nil for a new transaction.
@@ -120,8 +132,11 @@ func drafted(c *Create, newID func() id.ID) *draft {
 	d := &draft{Transaction: Transaction{
 		ID: newID(), Type: c.Type, Status: Active, Date: c.Date, UniqueRef: c.UniqueRef.Value, Description: c.Description.Value,
 		Currency: deref(c.Currency.Value), IsOpeningBalance: c.IsOpeningBalance, AccountID: deref(c.AccountID.Value),
-		ContactID: c.ContactID.Value, AttachmentIDs: c.AttachmentIDs,
-	}}
+		ContactID: c.ContactID.Value, RecurringTemplateID: c.RecurringTemplateID.Value,
+	}, attach: c.AttachmentIDs, bankLast4: deref(c.MatchBankAccountLast4.Value)}
+	if d.RecurringTemplateID != nil {
+		d.RecurringAt = &c.Date
+	}
 	d.ShortRef = d.ID.ShortRef()
 	d.pay(c.Payment.Value)
 	for i := range c.Lines {
@@ -132,8 +147,7 @@ func drafted(c *Create, newID func() id.ID) *draft {
 
 // redrafted applies a change to what is stored.
 func redrafted(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
-	d := &draft{Transaction: *old, old: old}
-	d.AttachmentIDs = u.AttachmentIDs
+	d := &draft{Transaction: *old, old: old, attach: u.AttachmentIDs}
 	d.UniqueRef, d.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
 	d.ContactID = u.ContactID.Or(old.ContactID)
 	if u.Status != "" {
@@ -239,6 +253,7 @@ func (l *Line) apply(f *LineFields) {
 	l.UniqueRef, l.Description = f.UniqueRef.Or(l.UniqueRef), f.Description.Or(l.Description)
 	l.ContactID, l.Party = f.ContactID.Or(l.ContactID), f.Party.Or(l.Party)
 	l.OwnerStatementID = f.OwnerStatementID.Or(l.OwnerStatementID)
+	l.applyMatch(f)
 	l.ReservationID = f.ReservationID.Or(l.ReservationID)
 	if f.ReservationID.Value != nil || f.OwnerStatementID.Value != nil {
 		l.ListingID = nil // given anew by the reservation or the statement
@@ -263,6 +278,17 @@ func (l *Line) apply(f *LineFields) {
 			}
 		}
 	}
+}
+
+// applyMatch takes over what the line waits for. Another reservation than before is looked for anew.
+func (l *Line) applyMatch(f *LineFields) {
+	code, guest := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode), f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
+	if l.ReservationID != nil && (code != nil && deref(code) != deref(l.MatchReservationConfirmationCode) ||
+		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {
+		l.ReservationID, l.ListingID = nil, nil
+	}
+	l.MatchReservationConfirmationCode, l.MatchReservationStripeGuestRef = code, guest
+	l.MatchLineTypeClassification = f.MatchLineTypeClassification.Or(l.MatchLineTypeClassification)
 }
 
 func orExcluded(b TaxBehavior) TaxBehavior {

@@ -53,7 +53,7 @@ func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 	case Transfer:
 		d.spend(ledger.TriggerTransfer)
 	case Payout:
-		d.spend(ledger.TriggerPayout)
+		d.pay()
 	}
 	return d.postings, d.err
 }
@@ -94,6 +94,27 @@ func (d *derivation) receive(trigger string) {
 func (d *derivation) spend(trigger string) {
 	e := d.event(trigger, d.t.Date)
 	e.charges()
+	e.bank(d.t.AccountID, -d.t.Total)
+	e.post()
+}
+
+// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes it from the manager's balance here,
+// and is there what the manager owes to, or has earned from, the trust: no loan between the two.
+func (d *derivation) pay() {
+	e := d.event(ledger.TriggerPayout, d.t.Date)
+	for i := range d.t.Lines {
+		l := &d.t.Lines[i]
+		in, bank := d.f.Banks[l.AccountID]
+		if !bank || deref(l.Party) != ledger.Manager || in == d.ledgerOf(d.t.AccountID) {
+			e.line(i, "", l.Base())
+			continue
+		}
+		drawn, arrived := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base())
+		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
+		arrived.AccountID = l.AccountID
+		e.add(d.ledgerOf(d.t.AccountID), drawn)
+		e.add(in, arrived)
+	}
 	e.bank(d.t.AccountID, -d.t.Total)
 	e.post()
 }

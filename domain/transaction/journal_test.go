@@ -27,6 +27,7 @@ var (
 	securityDeposits, distributions, due    = named(2300), named(2400), named(2500)
 	openingBalance, damage, markupRevenue   = named(2900), named(4030), named(4190)
 	channelFees, merchantFees, repairs      = named(5000), named(5010), named(5200)
+	processorReserve, vatWithheld           = named(1100), named(1120)
 	villa, stay, ownerA, vendor             = named(1), named(2), named(3), named(4)
 	period, laterPeriod                     = named(5), named(6)
 )
@@ -47,6 +48,7 @@ func facts() *transaction.Facts {
 	return &transaction.Facts{
 		Assigned: map[account.Assignment]id.ID{
 			account.AccountsPayable: payable, account.ExpenseMarkup: markupRevenue, account.ExpenseSalesTax: salesTax, account.DueToFromTrust: due,
+			account.PayoutDistribution: distributions,
 		},
 		Banks: map[id.ID]ledger.Ledger{trustBank: ledger.Trust, operatingBank: ledger.Operating},
 		Periods: map[id.ID][]listing.Period{villa: {
@@ -83,7 +85,7 @@ func movement(typ transaction.Type, at string, accountID id.ID, lines ...transac
 // told writes postings as the worked examples do: date, ledger, account, party, signed dollars.
 func told(postings []ledger.Posting) []string {
 	accounts := map[id.ID]string{}
-	for _, n := range []int{1000, 1010, 2000, 2100, 2110, 2200, 2300, 2400, 2500, 2900, 4030, 4190, 5000, 5010, 5200} {
+	for _, n := range []int{1000, 1010, 1100, 1120, 2000, 2100, 2110, 2200, 2300, 2400, 2500, 2900, 4030, 4190, 5000, 5010, 5200} {
 		accounts[named(n)] = strconv.Itoa(n)
 	}
 	parties := map[ledger.Party]string{"": "", ledger.Owners: " (o)", ledger.Manager: " (m)"}
@@ -200,6 +202,39 @@ func TestJournalOfWorkedExamples(t *testing.T) {
 		"I: the manager draws": {
 			movement(transaction.Payout, "2026-01-31", trustBank, line(1, distributions, 35000, ledger.Manager)),
 			[]string{"2026-01-31 trust 2400 (m) 350.00", "2026-01-31 trust 1000 -350.00"},
+		},
+		"I: the manager draws into the operating bank": {
+			movement(transaction.Payout, "2026-01-31", trustBank, line(1, operatingBank, 35000, ledger.Manager)),
+			[]string{
+				"2026-01-31 trust 2400 (m) 350.00", "2026-01-31 trust 1000 -350.00",
+				"2026-01-31 operating 1010 350.00", "2026-01-31 operating 2500 -350.00",
+			},
+		},
+		"a processor keeps a reserve and withholds tax": {
+			movement(transaction.Deposit, "2026-01-05", trustBank,
+				ofStay(line(1, guestDeposits, 100000, "")), ofStay(line(2, merchantFees, -3000, ledger.Manager)),
+				line(3, processorReserve, -10000, ""), line(4, vatWithheld, -2000, "")),
+			[]string{
+				"2026-01-05 trust 2000 -1000.00", "2026-01-05 trust 5010 (m) 30.00", "2026-01-05 trust 1100 100.00", "2026-01-05 trust 1120 20.00",
+				"2026-01-05 trust 1000 850.00",
+			},
+		},
+		"the reserve is paid out": {
+			movement(transaction.Deposit, "2026-04-05", trustBank, line(1, processorReserve, 10000, "")),
+			[]string{"2026-04-05 trust 1100 -100.00", "2026-04-05 trust 1000 100.00"},
+		},
+		"one channel payout for two stays, of which one was refunded": {
+			movement(transaction.Deposit, "2026-01-30", trustBank,
+				ofStay(line(1, guestDeposits, 102000, "")), ofStay(line(2, channelFees, -15810, ledger.Manager)),
+				line(3, guestDeposits, -25000, ""), line(4, channelFees, 3875, ledger.Manager)),
+			[]string{
+				"2026-01-30 trust 2000 -1020.00", "2026-01-30 trust 5000 (m) 158.10", "2026-01-30 trust 2000 250.00",
+				"2026-01-30 trust 5000 (m) -38.75", "2026-01-30 trust 1000 650.65",
+			},
+		},
+		"F: a bill that the manager bears carries no markup": {
+			movement(transaction.Expense, "2026-01-15", payable, line(1, repairs, 10000, ledger.Manager)),
+			[]string{"2026-01-15 trust 5200 (m) 100.00", "2026-01-15 trust 2200 -100.00"},
 		},
 		"J: owner A is paid": {
 			movement(transaction.Payout, "2026-02-05", trustBank, ofListing(line(1, distributions, 38132, ledger.Owners))),

@@ -15,50 +15,77 @@ import (
 
 // Filter selects transactions: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	Type                    []Type   `query:"type" json:"type,omitempty" enum:"deposit,expense,transfer,payout"`
-	Status                  Status   `query:"status" json:"status,omitempty" enum:"active,inactive"`
-	IsOpeningBalance        *bool    `query:"isOpeningBalance" json:"isOpeningBalance,omitempty"`
-	AccountID               *id.ID   `query:"accountId" json:"accountId,omitempty" doc:"The transaction's own account, its payment's or a line's."`
-	ContactID               *id.ID   `query:"contactId" json:"contactId,omitempty" doc:"The transaction's contact or a line's."`
-	ListingIDs              []id.ID  `query:"listingIds" json:"listingIds,omitempty"`
-	DateRange               string   `query:"dateRange" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
-	UniqueRefs              []string `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
-	ShortRefs               []string `query:"shortRefs" json:"shortRefs,omitempty"`
-	IDs                     []id.ID  `query:"ids" json:"ids,omitempty"`
-	Search                  string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
-	Amount                  string   `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Total in cents, or 100...200 with both ends."`
-	ConnectionID            string   `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
-	IncludeLines            bool     `query:"includeLines" json:"includeLines,omitempty"`
+	Type                    []Type       `query:"type" json:"type,omitempty" enum:"deposit,expense,transfer,payout"`
+	Status                  Status       `query:"status" json:"status,omitempty" enum:"active,inactive"`
+	IsOpeningBalance        *bool        `query:"isOpeningBalance" json:"isOpeningBalance,omitempty"`
+	IsLocked                *bool        `query:"isLocked" json:"isLocked,omitempty" doc:"Whether anything holds the journal."`
+	HasActiveJournalEntries *bool        `query:"hasActiveJournalEntries" json:"hasActiveJournalEntries,omitempty"`
+	AccountID               *id.ID       `query:"accountId" json:"accountId,omitempty" doc:"The transaction's own account, its payment's or a line's."`
+	Last4                   []string     `query:"last4" json:"last4,omitempty" doc:"Last digits of the transaction's own bank account or its payment's."`
+	ContactID               *id.ID       `query:"contactId" json:"contactId,omitempty" doc:"The transaction's contact or a line's."`
+	ListingIDs              []id.ID      `query:"listingIds" json:"listingIds,omitempty"`
+	DateRange               string       `query:"dateRange" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	PaidAtRange             string       `query:"paidAtRange" json:"paidAtRange,omitempty" doc:"The same for the date on which money moved; an open bill has none."`
+	IsDateRangeEndInclusive *bool        `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
+	PaidStatus              []PaidStatus `query:"paidStatus" json:"paidStatus,omitempty"`
+	Reconciled              *bool        `query:"reconciled" json:"reconciled,omitempty"`
+	MatchedByBankRule       *bool        `query:"matchedByBankRule" json:"matchedByBankRule,omitempty" doc:"Whether a bank rule matched a bank record of the transaction."`
+	RecurringTemplateID     *id.ID       `query:"recurringTemplateId" json:"recurringTemplateId,omitempty"`
+	UniqueRefs              []string     `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
+	ShortRefs               []string     `query:"shortRefs" json:"shortRefs,omitempty"`
+	IDs                     []string     `query:"ids" json:"ids,omitempty" doc:"uuids; a leading ! excludes the id."`
+	Search                  string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
+	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
+	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
+	IncludeLines            bool         `query:"includeLines" json:"includeLines,omitempty"`
 }
 
-// Resolve refuses a date range or an amount that no pattern can check (PAG-33).
+// Resolve refuses what no pattern can check: date ranges, amounts, and the items of lists (PAG-33).
 func (f Filter) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
-	if _, err := f.dates(); f.DateRange != "" && err != nil {
-		issues = append(issues, apierr.Issue{Message: "Value is not a date range", Code: "dateRange", Path: []any{"dateRange"}, Schema: "query"})
+	refuse := func(wrong bool, message, code, field string) {
+		if wrong {
+			issues = append(issues, apierr.Issue{Message: message, Code: code, Path: []any{field}, Schema: "query"})
+		}
 	}
-	if low, high, ok := f.amounts(); !ok || low > high {
-		issues = append(issues, apierr.Issue{Message: "Value is not an amount or a range of amounts", Code: "malformed", Path: []any{"amount"}, Schema: "query"})
+	_, err := f.dates(f.DateRange)
+	refuse(f.DateRange != "" && err != nil, "Value is not a date range", "dateRange", "dateRange")
+	_, err = f.dates(f.PaidAtRange)
+	refuse(f.PaidAtRange != "" && err != nil, "Value is not a date range", "dateRange", "paidAtRange")
+	_, _, ok := f.amounts()
+	refuse(!ok, "Value is not an amount or a range of amounts", "malformed", "amount")
+	for _, text := range f.IDs {
+		_, err := id.Parse(strings.TrimPrefix(text, "!"))
+		refuse(err != nil, "Value is not a uuid", "uuid", "ids")
+	}
+	for _, digits := range f.Last4 {
+		refuse(len(digits) != 4 || strings.Trim(digits, "0123456789") != "", "Value is not four digits", "malformed", "last4")
 	}
 	return issues
 }
 
-func (f Filter) dates() (day.Range, error) {
-	return day.ParseRange(f.DateRange, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
+func (f Filter) dates(given string) (day.Range, error) {
+	return day.ParseRange(given, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
 }
 
-func (f Filter) amounts() (low, high int64, ok bool) {
+// amounts are the lower and the upper ends of the ranges.
+func (f Filter) amounts() (lows, highs []int64, ok bool) {
 	if f.Amount == "" {
-		return 0, 0, true
+		return nil, nil, true
 	}
-	from, to, isRange := strings.Cut(f.Amount, "...")
-	if !isRange {
-		to = from
+	for part := range strings.SplitSeq(f.Amount, ",") {
+		from, to, isRange := strings.Cut(part, "...")
+		if !isRange {
+			to = from
+		}
+		low, lowErr := strconv.ParseInt(from, 10, 64)
+		high, highErr := strconv.ParseInt(to, 10, 64)
+		if lowErr != nil || highErr != nil || low > high {
+			return nil, nil, false
+		}
+		lows, highs = append(lows, low), append(highs, high)
 	}
-	low, lowErr := strconv.ParseInt(from, 10, 64)
-	high, highErr := strconv.ParseInt(to, 10, 64)
-	return low, high, lowErr == nil && highErr == nil
+	return lows, highs, true
 }
 
 var sorts = page.Sorts{
@@ -67,6 +94,20 @@ var sorts = page.Sorts{
 	"createdAt":   {Expr: "t.created_at"},
 	"description": {Expr: "t.description", Text: true, Nullable: true},
 }
+
+const (
+	anyLine = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
+	// Bank records of a transaction t.
+	reconciled = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
+		where n.team_id = t.team_id and n.transaction_id = t.id`
+	// What ledger.LocksOf would find to hold the journal of a transaction t.
+	locked = `(exists (` + reconciled + `) or exists (
+		select from ledger_entry e join team m on m.team_id = e.team_id
+		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active' and e.ledger <> 'historical' and (e.txn_at < m.books_closed_at
+			or e.statement_id is not null or exists (
+				select from statement s where s.team_id = e.team_id and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id
+					and s.currency = e.currency and e.txn_at between s.start_at and s.end_at))))`
+)
 
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
@@ -80,23 +121,72 @@ func ListQuery(f Filter) page.Query {
 	}
 	with(f.Type != nil, "t.type = any(@types)", "types", f.Type)
 	with(f.Status != "", "t.status = @status", "status", f.Status)
-	with(f.IsOpeningBalance != nil, "t.is_opening_balance = @opening", "opening", f.IsOpeningBalance)
 	with(f.UniqueRefs != nil, "t.unique_ref = any(@unique_refs)", "unique_refs", f.UniqueRefs)
 	with(f.ShortRefs != nil, "t.short_ref = any(@short_refs)", "short_refs", f.ShortRefs)
-	with(f.IDs != nil, "t.id = any(@ids)", "ids", f.IDs)
-	const anyLine = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
+	with(f.RecurringTemplateID != nil, "t.recurring_template_id = @template", "template", f.RecurringTemplateID)
 	with(f.AccountID != nil, "(t.account_id = @account or t.payment_account_id = @account or "+anyLine+"l.account_id = @account))", "account", f.AccountID)
+	with(f.Last4 != nil, `(a.banking_last4 = any(@last4) or exists (select from account p where p.team_id = t.team_id and p.id = t.payment_account_id
+		and p.banking_last4 = any(@last4)))`, "last4", f.Last4)
 	with(f.ContactID != nil, "(t.contact_id = @contact or "+anyLine+"l.contact_id = @contact))", "contact", f.ContactID)
 	with(f.ListingIDs != nil, anyLine+"l.listing_id = any(@listings))", "listings", f.ListingIDs)
 	with(f.Search != "", `(t.description ilike @search or t.unique_ref ilike @search or t.short_ref ilike @search or c.name ilike @search)`,
 		"search", page.Like(f.Search))
-	if dates, err := f.dates(); f.DateRange != "" && err == nil {
+	with(f.PaidStatus != nil, paidStatus+" = any(@paid_status)", "paid_status", f.PaidStatus)
+	f.byState(&q)
+	f.byIDs(&q)
+	if dates, err := f.dates(f.DateRange); f.DateRange != "" && err == nil {
 		q.And("t.date >= @from and t.date < @to", db.Args{"from": dates.From, "to": dates.To})
 	}
-	if low, high, ok := f.amounts(); f.Amount != "" && ok {
-		q.And("t.total between @low and @high", db.Args{"low": low, "high": high})
+	if dates, err := f.dates(f.PaidAtRange); f.PaidAtRange != "" && err == nil {
+		q.And(paidStatus+" = 'paid' and coalesce(t.payment_date, t.date) >= @paid_from and coalesce(t.payment_date, t.date) < @paid_to",
+			db.Args{"paid_from": dates.From, "paid_to": dates.To})
+	}
+	if lows, highs, ok := f.amounts(); f.Amount != "" && ok {
+		q.And("exists (select from unnest(@lows::bigint[], @highs::bigint[]) as r (low, high) where t.total between r.low and r.high)",
+			db.Args{"lows": lows, "highs": highs})
 	}
 	return q
+}
+
+// byState narrows a list by what is or is not the case.
+func (f *Filter) byState(q *page.Query) {
+	for _, c := range []struct {
+		condition string
+		wanted    *bool
+	}{
+		{"t.is_opening_balance", f.IsOpeningBalance},
+		{locked, f.IsLocked},
+		{"exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries},
+		{"exists (" + reconciled + ")", f.Reconciled},
+		{"exists (" + reconciled + " and b.matched_by_bank_rule is not null)", f.MatchedByBankRule},
+	} {
+		switch {
+		case c.wanted == nil:
+		case *c.wanted:
+			q.And(c.condition, nil)
+		default:
+			q.And("not "+c.condition, nil)
+		}
+	}
+}
+
+// byIDs narrows a list to some ids, and to all but those that are excluded.
+func (f *Filter) byIDs(q *page.Query) {
+	var only, but []id.ID
+	for _, text := range f.IDs {
+		v, _ := id.Parse(strings.TrimPrefix(text, "!")) // Resolve has checked the form
+		if strings.HasPrefix(text, "!") {
+			but = append(but, v)
+		} else {
+			only = append(only, v)
+		}
+	}
+	if only != nil {
+		q.And("t.id = any(@ids)", db.Args{"ids": only})
+	}
+	if but != nil {
+		q.And("t.id <> all(@excluded)", db.Args{"excluded": but})
+	}
 }
 
 type listInput struct {
@@ -110,7 +200,10 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	q := ListQuery(in.Filter)
 	q.Args["team"] = tx.Team
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
-	if err != nil || !in.Operations() {
+	if err != nil {
+		return nil, err
+	}
+	if err := show(ctx, tx, found.Data); err != nil || !in.Operations() {
 		return found, err
 	}
 	return found, operation.Embed(ctx, tx, operation.Transaction, found.Data,

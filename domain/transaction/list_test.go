@@ -99,6 +99,69 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
+func TestListFiltersOfState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	add := func(name string, body object) id.ID {
+		return w.Post("/transactions", with(body, "description", name)).Want(201).ID("id")
+	}
+	w.Exec(`update account set banking_last4 = case code when '1000' then '1111' else '2222' end where team_id = @team and type = 'bank'`, nil)
+	early := add("early", w.deposit("2026-01-10", 300))
+	open := add("open", with(w.expense("2026-02-20", 200), "accountId", w.accounts["2200"]))
+	add("paid", with(w.expense("2026-02-21", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-03-05", "accountId": w.accounts["1010"]}))
+	add("empty", w.deposit("2026-03-10", 0))
+	owner := add("owner", w.expense("2026-04-10", 50))
+	late := add("late", object{
+		"type": "deposit", "date": "2026-05-10", "matchBankAccountLast4": "2222",
+		"lines": list{object{"accountId": w.accounts["2300"], "amount": -70}},
+	})
+	w.closeBooks("2026-02-01")
+	w.statement("inReview", "2026-04-01", "2026-04-30", false)
+	attached := add("attached", w.expense("2026-06-10", 90))
+	w.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and source_id = @id and party = 'owners'`,
+		db.Args{"statement": w.id(), "id": attached})
+	rule := w.id()
+	w.reconcile(late, "1010", &rule)
+	w.reconcile(open, "1010", nil)
+
+	tests := map[string]struct {
+		query []string
+		want  string
+	}{
+		"locked":               {[]string{"isLocked", "true"}, "attached late owner open early"},
+		"unlocked":             {[]string{"isLocked", "false"}, "empty paid"},
+		"with a journal":       {[]string{"hasActiveJournalEntries", "true"}, "attached late owner paid open early"},
+		"without":              {[]string{"hasActiveJournalEntries", "false"}, "empty"},
+		"own account":          {[]string{"last4", "1111"}, "attached owner empty early"},
+		"account of a payment": {[]string{"last4", "2222"}, "late paid"},
+		"any of the accounts":  {[]string{"last4", "2222,1111"}, "attached late owner empty paid early"},
+		"unpaid":               {[]string{"paidStatus", "unpaid"}, "open"},
+		"paid":                 {[]string{"paidStatus", "paid", "type", "expense"}, "attached owner paid"},
+		"in between":           {[]string{"paidStatus", "underpaid,overpaid"}, ""},
+		"paid in March":        {[]string{"paidAtRange", "2026-03"}, "empty paid"},
+		"paid in February":     {[]string{"paidAtRange", "2026-02"}, ""},
+		"reconciled":           {[]string{"reconciled", "true"}, "late open"},
+		"not reconciled":       {[]string{"reconciled", "false"}, "attached owner empty paid early"},
+		"matched by a rule":    {[]string{"matchedByBankRule", "true"}, "late"},
+		"not matched":          {[]string{"matchedByBankRule", "false", "reconciled", "true"}, "open"},
+		"all but some":         {[]string{"ids", "!" + early.String() + ",!" + open.String()}, "attached late owner empty paid"},
+		"some but one":         {[]string{"ids", early.String() + "," + owner.String() + ",!" + owner.String()}, "early"},
+		"ranges of amounts":    {[]string{"amount", "-100...-50,300,0...60"}, "late owner empty early"},
+	}
+	for name, test := range tests {
+		if got := strings.Join(listed(w, test.query...), " "); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+	for _, bad := range []string{
+		"last4=12", "last4=12a4", "paidStatus=due", "paidAtRange=x", "ids=!x", "ids=!!" + early.String(), "amount=1,2...1", "amount=1,", "isLocked=yes",
+		"recurringTemplateId=x",
+	} {
+		w.Get("/transactions?"+bad).WantError(apierr.CodeBadRequest, "")
+	}
+	w.Post("/transactions", with(w.deposit("2026-05-10", 1), "matchBankAccountLast4", "9999")).WantIssue("notFound", "matchBankAccountLast4")
+}
+
 func (w *world) listingWithOwner(name string) id.ID {
 	l := w.listing(name)
 	w.ownership(l, nil, nil)

@@ -10,6 +10,8 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 // Proves: BKC-01, BKC-02, BKC-03, BKC-05, BKC-06, BKC-10, ERR-67, ERR-69, ERR-70, RSN-16.
@@ -104,13 +106,18 @@ func TestDryRun(t *testing.T) {
 	w.Post("/transactions?dryRun=true", w.deposit("2026-02-10", 1)).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
-// Proves: DRY-03, BKC-11.
+// Proves: DRY-03, DRY-49, DRY-54, BKC-11.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	endpoints := transaction.Endpoints()
+	declared := 0
 	for i := range endpoints {
-		if e := &endpoints[i]; e.DryRun != e.Mutates() {
+		e := &endpoints[i]
+		if e.DryRun != (e.Mutates() && e.Path != "/transactions/journal-entries") {
 			t.Errorf("%s %s declares dryRun: %v", e.Method, e.Path, e.DryRun)
+		}
+		if e.DryRun {
+			declared++
 		}
 	}
 	described, err := api.NewServer(api.Config{DB: apitest.DB(t)}, endpoints).OpenAPI()
@@ -118,7 +125,123 @@ func TestDeclarations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(published); strings.Contains(text, "ignore-books") || strings.Count(text, `"dryRun"`) != 4 {
-		t.Errorf("description: %s", text)
+	if text := string(published); strings.Contains(text, "ignore-books") || strings.Count(text, `"dryRun"`) != declared {
+		t.Errorf("%d declarations of dryRun for %d endpoints, or the header", strings.Count(text, `"dryRun"`), declared)
+	}
+}
+
+// reconcile says that bank records stand for a transaction's money.
+func (w *world) reconcile(transaction id.ID, account string, rule *id.ID) id.ID {
+	record := w.id()
+	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, matched_by_bank_rule, created_at, updated_at)
+		values (@team, @id, @account, '2026-01-15', 1, @rule, now(), now())`, db.Args{"id": record, "account": w.accounts[account], "rule": rule})
+	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		values (@team, @id, @transaction, @account, 1, now())`, db.Args{"id": record, "transaction": transaction, "account": w.accounts[account]})
+	return record
+}
+
+// Proves: RSN-66, BKC-09, DRY-12.
+func TestReconciledTransactions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
+	path, line := "/transactions/"+made.String("id"), made.String("lines.0.id")
+	record := w.reconcile(made.ID("id"), "1000", nil)
+	reconciled := func(r *apitest.Response) {
+		t.Helper()
+		r.WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)
+	}
+	const header = "x-ignore-books-closed-at"
+	for _, headers := range [][]string{nil, {header, "true"}} {
+		reconciled(w.Put(path, object{"date": "2026-01-16"}, headers...))
+		reconciled(w.Put(path, object{"lines_update": list{object{"id": line, "amount": 7}}}, headers...))
+		reconciled(w.Put(path, object{"status": "inactive"}, headers...))
+		reconciled(w.Delete(path, headers...))
+		reconciled(w.Delete(path+"?onLocked=archive", headers...))
+	}
+	reconciled(w.Put(path+"?dryRun=true", object{"date": "2026-01-16"}))
+	got := w.Put(path, object{"uniqueRef": "not in the books"}).Want(200)
+	if got.String("lock.status") != "locked" || got.ID("lock.reconciled.bankRecordIds.0") != record {
+		t.Errorf("lock %s", got.Body)
+	}
+	w.Exec(`delete from bank_reconciliation where team_id = @team`, nil)
+	w.Put(path, object{"date": "2026-01-16"}).Want(200)
+	// A bill's own posting moves no money: only its payment is reconciled.
+	bill := w.Post("/transactions", with(w.expense("2026-01-15", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-01-20"})).Want(201)
+	w.reconcile(bill.ID("id"), "1000", nil)
+	reconciled(w.Put("/transactions/"+bill.String("id"), object{"payment": object{"date": "2026-01-21"}}))
+	w.Put("/transactions/"+bill.String("id"), object{"date": "2026-01-14"}).Want(200)
+}
+
+// Proves: BKC-04.
+func TestTheOverrideOnLineChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const header = "x-ignore-books-closed-at"
+	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
+	path := "/transactions/" + made.String("id")
+	w.closeBooks("2026-02-01")
+	line := object{"assignment": "accountsReceivable", "amount": 5}
+	for _, change := range []object{
+		{"lines_update": list{object{"id": made.String("lines.0.id"), "amount": 101}}},
+		{"lines_create": list{line}},
+		{"lines_delete": list{made.String("lines.0.id")}, "lines_create": list{line}},
+		{"lines": list{line}},
+	} {
+		w.Put(path, change).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+	}
+	w.Put(path, object{"lines_update": list{object{"id": made.String("lines.0.id"), "amount": 101}}}, header, "true").Want(200)
+	w.Put(path, object{"lines_create": list{line}}, header, "true").Want(200)
+	w.Put(path, object{"lines_delete": list{made.String("lines.0.id")}}, header, "true").Want(200)
+	wantBalances(t, w, map[string]int64{"1000": 5, "2000": -5})
+	w.Put(path, object{"lines": list{with(line, "amount", 6)}}, header, "true").Want(200)
+	wantBalances(t, w, map[string]int64{"1000": 6, "2000": -6})
+}
+
+// A transaction says what holds it.
+func TestLockOfATransaction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := "/transactions/" + w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
+	if got := w.Get(path).Want(200); got.String("lock.status") != "open" || got.String("lock.booksClosed") != "null" || got.String("journalStatus.status") != "current" {
+		t.Errorf("got %s", got.Body)
+	}
+	s := w.statement("published", "2026-01-01", "2026-01-31", true)
+	w.closeBooks("2026-02-01")
+	got := w.Get(path).Want(200)
+	for field, want := range map[string]string{
+		"status": "locked", "booksClosed.date": "2026-02-01", "ownerStatement.ids.0": s.String(), "statementPeriod.hits.0.txnAt": "2026-01-15",
+		"statementPeriod.hits.0.openFrom": "2026-02-01", "reconciled": "null",
+	} {
+		if got.String("lock."+field) != want {
+			t.Errorf("%s: %s, want %s", field, got.String("lock."+field), want)
+		}
+	}
+	listed := w.Get("/transactions").Want(200)
+	if listed.String("data.0.lock.booksClosed.date") != "2026-02-01" || listed.String("data.0.journalStatus.status") != "current" {
+		t.Errorf("listed %s", listed.Body)
+	}
+}
+
+// Money that has arrived is booked whatever holds the stay's own journal.
+func TestDepositOfALockedStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fees()
+	body := w.guestPays("2026-02-05", 64400, 1898)
+	w.Post("/transactions", body).Want(201)
+	wantBalances(t, w, map[string]int64{"1000": 62502, "2000": -64400, "5010": 1898, "5120": 1898, "4120": -1898})
+	s := w.statement("published", "2026-02-01", "2026-02-28", true)
+	w.Post("/transactions", w.guestPays("2026-03-05", 1000, 30)).Want(201)
+	wantBalances(t, w, map[string]int64{"1000": 63472, "2000": -65400, "5010": 1928, "5120": 1898, "4120": -1898})
+	if got := w.staleness(w.stay); got != "locked" {
+		t.Errorf("stay is %q", got)
+	}
+	w.Exec(`update ledger_entry set statement_id = null where team_id = @team and statement_id = @id`, db.Args{"id": s})
+	w.Exec(`delete from statement where team_id = @team and id = @id`, db.Args{"id": s})
+	w.Post("/transactions", w.guestPays("2026-03-06", 1000, 30)).Want(201)
+	wantBalances(t, w, map[string]int64{"1000": 64442, "2000": -66400, "5010": 1958, "5120": 1958, "4120": -1958})
+	if got := w.staleness(w.stay); got != "" {
+		t.Errorf("stay is %q", got)
 	}
 }

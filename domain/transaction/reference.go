@@ -23,7 +23,7 @@ type terms struct {
 }
 
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team for share`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
@@ -53,6 +53,7 @@ type references struct {
 	reservations map[id.ID]id.ID // its listing
 	statements   map[id.ID]statementFact
 	listings     map[id.ID]string // its status
+	templates    map[id.ID]bool
 	rates        map[id.ID]tax.Rate
 	facts        Facts
 }
@@ -123,14 +124,16 @@ const namedSQL = `
 	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
 	union all select 'reservation', id, '', listing_id from reservation where team_id = @team and id = any(@reservations)
+	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
 	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)`
 
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	accounts, contacts, reservations, statements := idSet{}, idSet{}, idSet{}, idSet{}
+	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
 	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
 	for _, d := range drafts {
 		accounts.add(d.AccountID)
 		contacts.add(deref(d.ContactID))
+		templates.add(deref(d.RecurringTemplateID))
 		if d.Payment != nil {
 			accounts.add(d.Payment.AccountID)
 		}
@@ -144,12 +147,13 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	}
 	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
 		"team": tx.Team, "accounts": accounts.list(), "contacts": contacts.list(), "reservations": reservations.list(), "statements": statements.list(),
+		"templates": templates.list(),
 	})
 	if err != nil {
 		return fmt.Errorf("read what transactions name: %w", err)
 	}
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
-	r.statements, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]ledger.Ledger{}
+	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
 	for _, n := range found {
 		switch n.Kind {
 		case "account":
@@ -164,6 +168,8 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			r.contacts[n.ID] = true
 		case "reservation":
 			r.reservations[n.ID] = n.Other
+		case "template":
+			r.templates[n.ID] = true
 		case "statement":
 			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
 		}

@@ -20,11 +20,17 @@ const head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.descr
 	jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name) as account, t.contact_id,
 	case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end as contact,
 	case when t.payment_date is not null then jsonb_build_object('date', t.payment_date, 'accountId', t.payment_account_id) end as payment,
-	t.total, '{}'::uuid[] as attachment_ids, t.created_at, t.updated_at, `
+	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
+		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
 
-const lines = `(select coalesce(jsonb_agg(jsonb_build_object(
+// paidStatus of a transaction t with account a: only a bill can be open.
+const paidStatus = `case when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid' else 'paid' end`
+
+// linesOf are the lines l, with the columns of transaction_line, of a parent t that is a transaction or a template.
+func linesOf(rows, template, condition string) string {
+	return `(select coalesce(jsonb_agg(jsonb_build_object(
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
-		'account', jsonb_build_object('id', la.id, 'code', la.code, 'name', la.name), 'amount', l.amount,
+		'account', jsonb_build_object('id', l.account_id, 'code', la.code, 'name', coalesce(la.name, '')), 'amount', l.amount,
 		'appliedAmount', case when l.tax_rate_id is not null then
 			jsonb_build_object('taxRateId', l.tax_rate_id, 'taxBehavior', l.tax_behavior, 'taxAmount', l.tax_amount) end,
 		'markup', case when l.markup_amount is not null then jsonb_build_object('amount', l.markup_amount,
@@ -34,17 +40,27 @@ const lines = `(select coalesce(jsonb_agg(jsonb_build_object(
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then jsonb_build_object('id', r.id, 'shortRef', r.short_ref,
 			'confirmationCode', r.confirmation_code, 'uniqueRef', r.unique_ref, 'status', r.status, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
 		'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
-		'contact', case when lc.id is not null then jsonb_build_object('id', lc.id, 'name', lc.name) end, 'issues', '[]'::jsonb
+		'contact', case when lc.id is not null then jsonb_build_object('id', lc.id, 'name', lc.name) end,
+		'recurringTemplate', case when ` + template + ` is not null then jsonb_build_object('id', ` + template + `) end,
+		'matchReservationConfirmationCode', l.match_confirmation_code, 'matchReservationStripeGuestRef', l.match_stripe_guest_ref,
+		'matchLineTypeClassification', l.match_line_type_classification, 'matchStatus', case
+			when l.match_confirmation_code is null and l.match_stripe_guest_ref is null then null
+			when l.reservation_id is null then 'unmatched' else 'matched' end,
+		'issues', case when la.id is null or l.assignment is not null and not exists (
+				select from account_assignment s where s.team_id = t.team_id and s.assignment = l.assignment)
+			then jsonb_build_array(jsonb_build_object('code', 'unassignedAccount', 'severity', 'error',
+				'context', jsonb_build_object('lineType', coalesce(l.assignment, '')))) else '[]'::jsonb end
 		) order by l.position), '[]'::jsonb)
-	from transaction_line l join account la on la.team_id = l.team_id and la.id = l.account_id
-		left join listing li on li.team_id = l.team_id and li.id = l.listing_id
-		left join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
-		left join contact lc on lc.team_id = l.team_id and lc.id = l.contact_id
-	where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
+	from ` + rows + ` left join account la on la.team_id = t.team_id and la.id = l.account_id
+		left join listing li on li.team_id = t.team_id and li.id = l.listing_id
+		left join reservation r on r.team_id = t.team_id and r.id = l.reservation_id
+		left join contact lc on lc.team_id = t.team_id and lc.id = l.contact_id
+	where ` + condition + `) as lines`
+}
 
 func columns(withLines bool) string {
 	if withLines {
-		return head + lines
+		return head + linesOf("transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id")
 	}
 	return head + "null::jsonb as lines"
 }
@@ -99,6 +115,8 @@ type headRow struct {
 	AccountID        id.ID       `json:"account_id"`
 	ContactID        *id.ID      `json:"contact_id"`
 	Total            money.Cents `json:"total"`
+	TemplateID       *id.ID      `json:"recurring_template_id"`
+	RecurringAt      *day.Day    `json:"recurring_at"`
 }
 
 type lineRow struct {
@@ -123,15 +141,19 @@ type lineRow struct {
 	ContactID         *id.ID              `json:"contact_id"`
 	StatementID       *id.ID              `json:"statement_id"`
 	Party             *ledger.Party       `json:"party"`
+	MatchCode         *string             `json:"match_confirmation_code"`
+	MatchGuest        *string             `json:"match_stripe_guest_ref"`
+	MatchType         *string             `json:"match_line_type_classification"`
 }
 
 const insertHeads = `
 	insert into transaction (team_id, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, total, created_at, updated_at)
+		is_opening_balance, account_id, contact_id, total, recurring_template_id, recurring_at, created_at, updated_at)
 	select @team, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, total, @now, @now
+		is_opening_balance, account_id, contact_id, total, recurring_template_id, recurring_at, @now, @now
 	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, unique_ref text, type text, status text, date date, payment_date date,
-		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid, total bigint)`
+		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid, total bigint,
+		recurring_template_id uuid, recurring_at date)`
 
 const updateHeads = `
 	update transaction t set unique_ref = x.unique_ref, status = x.status, date = x.date, payment_date = x.payment_date,
@@ -141,17 +163,18 @@ const updateHeads = `
 		payment_account_id uuid, description text, currency text, account_id uuid, contact_id uuid, total bigint)
 	where t.team_id = @team and t.id = x.id`
 
-const insertLines = `
-	insert into transaction_line (team_id, id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
+// lineColumns are the columns of a line; lineTypes are their types in a JSON document.
+const (
+	lineColumns = `id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
 		tax_behavior, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
-		contact_id, statement_id, party)
-	select @team, id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
-		tax_behavior, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
-		contact_id, statement_id, party
-	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, transaction_id uuid, position integer, unique_ref text, description text,
+		contact_id, statement_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification`
+	lineTypes = `id uuid, transaction_id uuid, position integer, unique_ref text, description text,
 		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_amount bigint, markup_amount bigint,
 		markup_tax_rate_id uuid, markup_tax_behavior text, markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid,
-		contact_id uuid, statement_id uuid, party text)`
+		contact_id uuid, statement_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text`
+	insertLines = `insert into transaction_line (team_id, ` + lineColumns + `)
+		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
+)
 
 // store writes drafts: new ones are inserted, others updated with their lines replaced.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
@@ -179,9 +202,13 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			})
 	}
 	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
+	stmts = append(stmts, linkStatements(tx, drafts)...)
 	err := tx.Pipeline(ctx, stmts...)
-	if db.Constraint(err) == "transaction_unique_ref" {
+	switch db.Constraint(err) {
+	case "transaction_unique_ref":
 		return errDuplicateRef
+	case "transaction_recurring_once":
+		return errRecurring
 	}
 	if err != nil {
 		return fmt.Errorf("store transactions: %w", err)
@@ -193,6 +220,7 @@ func (d *draft) row() headRow {
 	r := headRow{
 		ID: d.ID, ShortRef: d.ShortRef, UniqueRef: d.UniqueRef, Type: d.Type, Status: d.Status, Date: d.Date, Description: d.Description,
 		Currency: d.Currency, IsOpeningBalance: d.IsOpeningBalance, AccountID: d.AccountID, ContactID: d.ContactID, Total: d.Total,
+		TemplateID: d.RecurringTemplateID, RecurringAt: d.RecurringAt,
 	}
 	if d.Payment != nil {
 		r.PaymentDate, r.PaymentAccountID = &d.Payment.Date, &d.Payment.AccountID
@@ -206,7 +234,8 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 		r := lineRow{
 			ID: l.ID, TransactionID: d.ID, Position: i, UniqueRef: l.UniqueRef, Description: l.Description, Assignment: l.Assignment,
 			AccountID: l.AccountID, Amount: l.Amount, Total: l.Total, ListingID: l.ListingID, ReservationID: l.ReservationID,
-			ContactID: l.ContactID, StatementID: l.OwnerStatementID, Party: l.Party,
+			ContactID: l.ContactID, StatementID: l.OwnerStatementID, Party: l.Party, MatchCode: l.MatchReservationConfirmationCode,
+			MatchGuest: l.MatchReservationStripeGuestRef, MatchType: l.MatchLineTypeClassification,
 		}
 		if a := l.AppliedAmount; a != nil {
 			r.TaxRateID, r.TaxBehavior, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, a.TaxAmount
@@ -222,8 +251,9 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 // remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the work intact then.
 func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `delete from transaction where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": one})
-		return err
+		return tx.Pipeline(ctx, unlink(tx, one, []id.ID{}), db.Stmt{
+			SQL: `delete from transaction where team_id = @team and id = @id`, Args: db.Args{"team": tx.Team, "id": one},
+		})
 	})
 	const foreignKeyViolation = "23503"
 	if db.SQLState(err) == foreignKeyViolation {

@@ -65,13 +65,19 @@ type Transaction struct {
 	ContactID        *id.ID      `json:"contactId"`
 	Contact          *ContactRef `json:"contact" doc:"Vendor or owner."`
 	Payment          *Payment    `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
+	PaidStatus       PaidStatus  `json:"paidStatus" doc:"unpaid for a bill without a payment. A payment pays a bill in full, so that it is never paid in part."`
 	Total            money.Cents `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
 	AttachmentIDs    []id.ID     `json:"attachmentIds"`
 	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
 	CreatedAt        day.Instant `json:"createdAt"`
 	UpdatedAt        day.Instant `json:"updatedAt"`
 
-	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+	RecurringTemplateID *id.ID   `json:"recurringTemplateId" doc:"The template that the transaction is an instance of."`
+	RecurringAt         *day.Day `json:"recurringAt" doc:"The template's date that the transaction stands for."`
+
+	Lock          ledger.Lock          `json:"lock" db:"-"`
+	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-"`
+	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
 // Payment is a bill's payment on a date of its own.
@@ -101,6 +107,36 @@ type Line struct {
 	ContactID        *id.ID              `json:"contactId"`
 	Contact          *ContactRef         `json:"contact"`
 	Issues           []LineIssue         `json:"issues"`
+
+	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
+
+	MatchReservationConfirmationCode *string      `json:"matchReservationConfirmationCode" doc:"Names the reservation before it is known."`
+	MatchReservationStripeGuestRef   *string      `json:"matchReservationStripeGuestRef" doc:"Names the reservation by stripeGuestRef in its metadata."`
+	MatchLineTypeClassification      *string      `json:"matchLineTypeClassification"`
+	MatchStatus                      *MatchStatus `json:"matchStatus" doc:"Whether the reservation was found; null for a line that waits for none."`
+}
+
+// PaidStatus says whether what is owed was paid.
+type PaidStatus string
+
+// The states of a bill.
+const (
+	Unpaid PaidStatus = "unpaid"
+	Paid   PaidStatus = "paid"
+)
+
+// Enum lists the states; those in between are shared with reservations.
+func (PaidStatus) Enum() []string { return []string{"unpaid", "underpaid", "overpaid", "paid"} }
+
+// MatchStatus says whether a line has found the reservation that it names.
+type MatchStatus string
+
+// Enum lists the match states.
+func (MatchStatus) Enum() []string { return []string{"matched", "unmatched"} }
+
+// TemplateRef names a recurring template.
+type TemplateRef struct {
+	ID id.ID `json:"id"`
 }
 
 // Applied is the tax on a line's amount.
@@ -166,6 +202,9 @@ var (
 	errNotReady     = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
 	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
 	errNoStart      = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
+	errNoLedger     = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
+	errLinked       = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
+	errRecurring    = apierr.New(apierr.CodeConflict, "", "The recurring template has a transaction on this date already")
 	errOpeningBusy  = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
 )
 

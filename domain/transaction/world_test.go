@@ -4,9 +4,12 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 
 	"stayledger/domain/account"
+	"stayledger/domain/operation"
 	"stayledger/domain/transaction"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -22,7 +25,9 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	x := apitest.New(tb, apitest.Config{Endpoints: transaction.Endpoints()})
+	x := apitest.New(tb, apitest.Config{
+		Endpoints: slices.Concat(transaction.Endpoints(), operation.Endpoints()), Handlers: transaction.Handlers(),
+	})
 	w := &world{Team: x, accounts: map[string]id.ID{}}
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
@@ -110,6 +115,35 @@ func (w *world) balances() map[string]int64 {
 		return err
 	})
 	return out
+}
+
+// fees charges the processor's fee on to the owner.
+func (w *world) fees() {
+	fee := w.id()
+	w.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id, debit_account_id, created_at, updated_at)
+		values (@team, @id, 'Card fees', 'merchantFee', 'merchantFee', 'percentage', 100000, 'manager', 'owners', @credit, @debit, now(), now())`,
+		db.Args{"id": fee, "credit": w.accounts["4120"], "debit": w.accounts["5120"]})
+	w.Exec(`insert into fee_listing_period (team_id, id, fee_id, listing_id, created_at, updated_at) values (@team, @id, @fee, @listing, now(), now())`,
+		db.Args{"id": w.id(), "fee": fee, "listing": w.villa})
+}
+
+// guestPays is a card payment for the stay of which the processor keeps a part.
+func (w *world) guestPays(date string, cents, kept int64) object {
+	return with(w.deposit(date, cents), "lines", list{
+		object{"assignment": "accountsReceivable", "amount": cents, "reservationId": w.stay},
+		object{"assignment": "deposit_merchantFee", "amount": -kept, "reservationId": w.stay},
+	})
+}
+
+// staleness tells what the marks on a journal say, "" when there are none.
+func (w *world) staleness(source id.ID) string {
+	var marks []string
+	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		marks, err = db.Select[string](ctx, tx, `select distinct status from ledger_stale where team_id = @team and source_id = @id order by 1`,
+			db.Args{"team": tx.Team, "id": source})
+		return err
+	})
+	return strings.Join(marks, " ")
 }
 
 type object = map[string]any

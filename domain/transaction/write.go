@@ -2,7 +2,9 @@ package transaction
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/reservation"
@@ -76,8 +78,17 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	if err != nil {
 		return err
 	}
+	reverse := func(context.Context, *db.Tx) error { return nil }
+	if old.IsOpeningBalance {
+		if reverse, err = holdReversal(ctx, tx); err != nil {
+			return err
+		}
+	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
 		return fmt.Errorf("take a transaction out of the books: %w", err)
+	}
+	if err := reverse(ctx, tx); err != nil {
+		return err
 	}
 	if archive {
 		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
@@ -95,22 +106,13 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 
 // save completes drafts, stores them and books them.
 func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) error {
-	t, err := loadTerms(ctx, tx)
-	if err != nil {
-		return err
-	}
-	for _, d := range drafts {
-		if err := d.fill(t); err != nil {
-			return err
-		}
-	}
-	r, err := t.load(ctx, tx, drafts)
+	t, r, err := complete(ctx, tx, drafts)
 	if err != nil {
 		return err
 	}
 	var postings []ledger.Posting
 	sources := make([]id.ID, len(drafts))
-	stays := idSet{}
+	stays, opening := idSet{}, false
 	for i, d := range drafts {
 		if err := d.check(t, r); err != nil {
 			return err
@@ -124,6 +126,13 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 		if d.old != nil {
 			stays.addReservations(d.old)
 		}
+		opening = opening || d.IsOpeningBalance
+	}
+	reverse := func(context.Context, *db.Tx) error { return nil }
+	if opening {
+		if reverse, err = holdReversal(ctx, tx); err != nil {
+			return err
+		}
 	}
 	if err := store(ctx, tx, drafts); err != nil {
 		return err
@@ -131,7 +140,53 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {
 		return fmt.Errorf("book transactions: %w", err)
 	}
+	if err := reverse(ctx, tx); err != nil {
+		return err
+	}
 	return refreshStays(ctx, tx, stays, l)
+}
+
+// complete gives drafts what the caller left to the service, and reads what they name.
+func complete(ctx context.Context, tx *db.Tx, drafts []*draft) (*terms, *references, error) {
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := byLast4(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range drafts {
+		if err := d.fill(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := checkAttachments(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	if err := match(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	r, err := t.load(ctx, tx, drafts)
+	return t, r, err
+}
+
+// byLast4 finds the bank accounts that drafts name by their last digits alone.
+func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	for _, d := range drafts {
+		if d.bankLast4 == "" || !d.AccountID.IsZero() {
+			continue
+		}
+		found, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and status = 'active'`,
+			db.Args{"team": tx.Team, "last4": d.bankLast4})
+		if err != nil {
+			return fmt.Errorf("find a bank account: %w", err)
+		}
+		if len(found) == 0 {
+			return apierr.BadRequest.At(issueAt("No bank account has these digits", "notFound", "matchBankAccountLast4"))
+		}
+		d.AccountID = found[0]
+	}
+	return nil
 }
 
 // addReservations collects the stays whose fee recharges depend on a deposit.
@@ -144,13 +199,29 @@ func (s idSet) addReservations(t *Transaction) {
 	}
 }
 
-// refreshStays lets reservations charge on the processor and channel fees that their deposits carry now.
+// refreshStays lets reservations charge on the processor and channel fees that their deposits carry now. Money that has arrived is booked
+// whatever becomes of the stay: a reservation that a lock holds, or whose journal cannot be derived, says so in its journalStatus.
 func refreshStays(ctx context.Context, tx *db.Tx, stays idSet, l ledger.Lenience) error {
 	if len(stays) == 0 {
 		return nil
 	}
-	if _, err := reservation.Refresh(ctx, tx, stays.list(), l); err != nil {
+	ids := stays.list()
+	l.SkipLocked = true
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := reservation.Refresh(ctx, tx, ids, l)
+		return err
+	})
+	if refused(err) {
+		return ledger.MarkFailed(ctx, tx, "reservation", ids)
+	}
+	if err != nil {
 		return fmt.Errorf("refresh the journals of reservations: %w", err)
 	}
 	return nil
+}
+
+// refused reports that a condition of the contract, and no defect or outage, is why something was not done.
+func refused(err error) bool {
+	e, ok := errors.AsType[*apierr.Error](err)
+	return ok && e.Code().Status() < http.StatusInternalServerError
 }

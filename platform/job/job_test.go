@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -344,14 +343,38 @@ func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	insert(t, x, job.New{Kind: "of a newer version"})
-	var log strings.Builder
-	_, stop := run(t, x, job.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, time.Second)
-	eventually(t, "the return of the job", func() bool { r := rows(t, x)[0]; return r.Wait > 20 && r.WorkerID.IsZero() })
+	insert(t, x, job.New{Kind: "known"})
+	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"known": {Do: finish}}}, time.Second)
+	eventually(t, "the end of the known job", func() bool { return len(rows(t, x)) == 1 })
 	stop()
-	if r := rows(t, x)[0]; r.Attempt != 0 {
-		t.Errorf("it counts as attempt %d", r.Attempt)
+	if r := rows(t, x)[0]; r.Attempt != 0 || !r.WorkerID.IsZero() {
+		t.Errorf("the other job was taken: %+v", r)
 	}
-	if !strings.Contains(log.String(), "of a newer version") {
-		t.Errorf("nobody is told: %s", log.String())
+}
+
+func TestBulkWorkHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{})
+	for range 5 {
+		insert(t, x, job.New{Kind: "bulk"})
+	}
+	release := make(chan struct{})
+	var running, most atomic.Int64
+	_, _ = run(t, x, job.Config{Workers: 1, BulkWorkers: 2, Handlers: map[string]job.Handler{
+		"bulk": {Bulk: true, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			<-release
+			return finish(ctx, d, j)
+		}},
+		"quick": {Do: finish},
+	}}, time.Second)
+	eventually(t, "the start of two", func() bool { return running.Load() == 2 })
+	insert(t, x, job.New{Kind: "quick"})
+	eventually(t, "the end of the quick job", func() bool { return len(rows(t, x)) == 5 })
+	close(release)
+	eventually(t, "the end of all", func() bool { return len(rows(t, x)) == 0 })
+	if most.Load() != 2 {
+		t.Errorf("%d bulk jobs ran at a time, want 2", most.Load())
 	}
 }

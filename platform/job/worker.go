@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -17,10 +18,18 @@ import (
 type Handler struct {
 	// Timeout bounds one attempt; zero means a minute.
 	Timeout time.Duration
+	// Bulk marks work that fills the machine by itself: a few such jobs run at a time, in a lane of their own that other work never waits for.
+	Bulk bool
 	// Do does the work and must call Done in the transaction that keeps the outcome. It runs at least once.
 	Do func(ctx context.Context, d *db.DB, j Job) error
 	// Exhausted runs in the transaction that gives the job up, after its last attempt or a permanent failure. It may be nil.
 	Exhausted func(ctx context.Context, tx *db.Tx, j Job, cause error) error
+}
+
+// InBulk is the handler for bulk work.
+func (h Handler) InBulk() Handler {
+	h.Bulk = true
+	return h
 }
 
 // Every is a job that the service repeats by itself; one worker among all processes runs it.
@@ -32,11 +41,13 @@ type Every struct {
 
 // Config of a worker process.
 type Config struct {
-	DB       *db.DB
-	Log      *slog.Logger
-	Workers  int
-	Handlers map[string]Handler
-	Every    []Every
+	DB  *db.DB
+	Log *slog.Logger
+	// Workers is how many jobs run at a time, bulk work aside; BulkWorkers is how many of bulk work do, zero means one for each processor.
+	Workers     int
+	BulkWorkers int
+	Handlers    map[string]Handler
+	Every       []Every
 	// Poll is how long work can stay unseen when a wake-up is lost; zero means half a second.
 	Poll time.Duration
 	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a database.
@@ -49,11 +60,17 @@ type Config struct {
 type Worker struct {
 	Config
 	id      id.ID
-	wake    chan struct{}
-	slots   chan struct{}
+	lanes   []*lane
 	mu      sync.Mutex
 	running map[id.ID]Job
 	busy    sync.WaitGroup
+}
+
+// lane is a part of the work that has its own places: jobs of some kinds.
+type lane struct {
+	kinds []string
+	slots chan struct{}
+	wake  chan struct{}
 }
 
 const channel = "stayledger_job"
@@ -69,16 +86,34 @@ func NewWorker(c Config) *Worker {
 	if c.Poll == 0 {
 		c.Poll = 500 * time.Millisecond
 	}
-	return &Worker{
-		Config: c, id: id.New(c.DB.Now()), wake: make(chan struct{}, 1), slots: make(chan struct{}, c.Workers), running: map[id.ID]Job{},
+	if c.BulkWorkers == 0 {
+		c.BulkWorkers = runtime.GOMAXPROCS(0)
 	}
+	quick := &lane{slots: make(chan struct{}, c.Workers), wake: make(chan struct{}, 1)}
+	bulk := &lane{slots: make(chan struct{}, c.BulkWorkers), wake: make(chan struct{}, 1)}
+	for kind, h := range c.Handlers {
+		l := quick
+		if h.Bulk {
+			l = bulk
+		}
+		l.kinds = append(l.kinds, kind)
+	}
+	w := &Worker{Config: c, id: id.New(c.DB.Now()), running: map[id.ID]Job{}}
+	for _, l := range []*lane{quick, bulk} {
+		if l.kinds != nil {
+			w.lanes = append(w.lanes, l)
+		}
+	}
+	return w
 }
 
 // Wake makes the worker look for work at once.
 func (w *Worker) Wake() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	for _, l := range w.lanes {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -137,7 +172,12 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	for _, e := range w.Every {
 		helpers.Go(func() { w.repeat(ctx, e) })
 	}
-	w.claimLoop(ctx, working)
+	var claiming sync.WaitGroup
+	for _, l := range w.lanes {
+		claiming.Go(func() { w.claimLoop(ctx, working, l) })
+	}
+	claiming.Wait()
+	<-ctx.Done()
 	done := make(chan struct{})
 	go func() { w.busy.Wait(); close(done) }()
 	select {
@@ -154,43 +194,43 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	helpers.Wait()
 }
 
-func (w *Worker) claimLoop(ctx, working context.Context) {
+func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	for ctx.Err() == nil {
-		free := w.takeSlots(ctx)
+		free := l.takeSlots(ctx)
 		if free == 0 {
 			return
 		}
 		// Not with ctx: a claim that commits while the worker is told to stop would leave jobs leased to nobody.
-		jobs, err := w.claim(working, free)
+		jobs, err := w.claim(working, l, free)
 		if err != nil && ctx.Err() == nil {
 			w.Log.Error("claim jobs", "error", err)
 		}
 		for range free - len(jobs) {
-			<-w.slots
+			<-l.slots
 		}
 		if len(jobs) > 0 {
-			w.start(working, jobs)
+			w.start(working, l, jobs)
 			continue
 		}
 		select {
 		case <-ctx.Done():
-		case <-w.wake:
+		case <-l.wake:
 		case <-time.After(w.Poll):
 		}
 	}
 }
 
 // takeSlots waits for one free slot and takes all that are free.
-func (w *Worker) takeSlots(ctx context.Context) int {
+func (l *lane) takeSlots(ctx context.Context) int {
 	select {
 	case <-ctx.Done():
 		return 0
-	case w.slots <- struct{}{}:
+	case l.slots <- struct{}{}:
 	}
 	n := 1
 	for {
 		select {
-		case w.slots <- struct{}{}:
+		case l.slots <- struct{}{}:
 			n++
 		default:
 			return n
@@ -199,19 +239,22 @@ func (w *Worker) takeSlots(ctx context.Context) int {
 }
 
 // claimJobs takes the due jobs. The selection stands in a WITH because a plan may run a subquery with a limit more than once and so lock,
-// and take, more rows than there are free slots. The attempt saturates: an overflow would fail the claims of all jobs.
+// and take, more rows than there are free slots. The attempt saturates: an overflow would fail the claims of all jobs. Jobs of a kind that
+// this process does not know are left alone: a newer version of the service, running beside it, knows them.
 const claimJobs = `
 	with due as materialized (
-		select id from job where due_at <= clock_timestamp() and (@only::uuid is null or team_id = @only)
+		select id from job where due_at <= clock_timestamp() and kind = any(@kinds) and (@only::uuid is null or team_id = @only)
 		order by priority, due_at, id limit @n for update skip locked)
 	update job j set worker_id = @worker, due_at = clock_timestamp() + @lease::interval, attempt = least(j.attempt + 1, 32767)
 	from due where j.id = due.id
 	returning j.id, j.team_id, j.kind, j.args, j.actor_id, j.operation_id, j.priority, j.attempt, j.max_attempts, j.due_at, j.created_at`
 
-func (w *Worker) claim(ctx context.Context, n int) ([]Job, error) {
+func (w *Worker) claim(ctx context.Context, l *lane, n int) ([]Job, error) {
 	var jobs []Job
 	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		jobs, err = db.Select[Job](ctx, tx, claimJobs, db.Args{"worker": w.id, "lease": Lease, "n": n, "only": w.Only})
+		jobs, err = db.Select[Job](ctx, tx, claimJobs, db.Args{
+			"worker": w.id, "lease": Lease, "n": n, "only": w.Only, "kinds": l.kinds,
+		})
 		return err
 	})
 	if err != nil {
@@ -220,7 +263,7 @@ func (w *Worker) claim(ctx context.Context, n int) ([]Job, error) {
 	return jobs, nil
 }
 
-func (w *Worker) start(ctx context.Context, jobs []Job) {
+func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 	at := w.DB.Now()
 	w.mu.Lock()
 	for i := range jobs {
@@ -230,7 +273,7 @@ func (w *Worker) start(ctx context.Context, jobs []Job) {
 	w.mu.Unlock()
 	w.busy.Add(len(jobs))
 	for _, j := range jobs {
-		go w.do(ctx, j)
+		go w.do(ctx, l, j)
 	}
 	if w.Started != nil {
 		w.busy.Add(1)
@@ -255,7 +298,7 @@ func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 	}
 }
 
-func (w *Worker) do(ctx context.Context, j Job) {
+func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 	defer w.busy.Done()
 	defer func() {
 		w.mu.Lock()
@@ -263,13 +306,9 @@ func (w *Worker) do(ctx context.Context, j Job) {
 			delete(w.running, j.ID)
 		}
 		w.mu.Unlock()
-		<-w.slots
+		<-l.slots
 	}()
-	h, known := w.Handlers[j.Kind]
-	if !known {
-		w.leave(ctx, j)
-		return
-	}
+	h := w.Handlers[j.Kind]
 	if h.Timeout == 0 {
 		h.Timeout = time.Minute
 	}
@@ -282,20 +321,6 @@ func (w *Worker) do(ctx context.Context, j Job) {
 	cancel()
 	if err != nil && !LeaseLost(err) {
 		w.finish(ctx, j, h, err)
-	}
-}
-
-// leave puts a job of an unknown kind back: a newer version of the service, running beside this one, knows it.
-func (w *Worker) leave(ctx context.Context, j Job) {
-	w.Log.Error("unknown job kind", "kind", j.Kind, "job", j.ID)
-	err := w.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp() + @wait::interval, attempt = attempt - 1
-			where id = @id and worker_id = @worker and attempt = @attempt`,
-			db.Args{"wait": 2 * Lease, "id": j.ID, "worker": w.id, "attempt": j.Attempt})
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		w.Log.Error("leave job", "job", j.ID, "error", err)
 	}
 }
 

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets all of them.
+const reportRounds = 40
+
+// reportPaths are the reports that are measured, for dates at month ends and for any other day.
+func reportPaths() map[string][2]string {
+	return map[string][2]string{
+		"trial_balance": {
+			"/reports/trial-balance?startDate=2025-01-01&endDate=2025-12-31", "/reports/trial-balance?startDate=2025-01-14&endDate=2025-12-17",
+		},
+		"profit_and_loss": {
+			"/reports/profit-and-loss?startDate=2025-01-01&endDate=2025-12-31&view=month",
+			"/reports/profit-and-loss?startDate=2025-01-14&endDate=2025-12-17&view=month",
+		},
+		"balance_sheet": {"/reports/balance-sheet?date=2025-12-31", "/reports/balance-sheet?date=2025-12-17"},
+	}
+}
+
+// reports compares how long the same reports take of teams with a hundred thousand, a million and ten million entries.
+func reports(ctx context.Context, b *bed) ([]Metric, error) {
+	sizes := []int{b.entries / 100, b.entries / 10, b.entries}
+	clients := make([]*client, len(sizes))
+	teams := make([]tenant, len(sizes))
+	for i := range sizes {
+		var err error
+		if teams[i], err = b.keptBooks(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.seedEntries(ctx, teams, sizes); err != nil {
+		return nil, err
+	}
+	for i := range clients { // now: the server hangs up on those who are silent for long
+		var err error
+		if clients[i], err = dial(ctx, b.ours, teams[i].secret); err != nil {
+			return nil, err
+		}
+		defer clients[i].close()
+	}
+	var metrics []Metric
+	for _, name := range []string{"trial_balance", "profit_and_loss", "balance_sheet"} {
+		paths := reportPaths()[name]
+		monthEnds, err := alternating(ctx, clients, paths[0])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		anyDays, err := alternating(ctx, clients, paths[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		last := len(sizes) - 1
+		detail := map[string]any{"entries": sizes, "monthEndMs": monthEnds, "anyDayMs": anyDays, "requests": reportRounds, "listings": portfolio}
+		metrics = append(metrics,
+			atMost("report_"+name+"_growth", monthEnds[last]/monthEnds[0], 1.5, detail),
+			atMost("report_"+name+"_ms", monthEnds[last], 5, detail), atMost("report_"+name+"_anyday_ms", anyDays[last], 60, detail))
+	}
+	return metrics, nil
+}
+
+// alternating is the median latency of a request for each client, asked in turns.
+func alternating(ctx context.Context, clients []*client, path string) ([]float64, error) {
+	waits := make([][]float64, len(clients))
+	for round := range reportRounds + 3 {
+		for i, c := range clients {
+			l, err := latencies(ctx, c, c.request(http.MethodGet, path, ""), 1, 0)
+			if err != nil {
+				return nil, err
+			}
+			if round >= 3 { // the first ones plan and fill the caches
+				waits[i] = append(waits[i], l...)
+			}
+		}
+	}
+	out := make([]float64, len(clients))
+	for i := range waits {
+		out[i] = median(waits[i])
+	}
+	return out, nil
+}
+
+// insertEntries writes $2 entries of the team $1, in postings of two, over the three years from 2023 in the order of their dates: stays,
+// management and cleaning fees, deposits with a merchant's fee, bills.
+const insertEntries = `
+	insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id,
+		ownership_period_id, trigger_type, created_at)
+	select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.sign * s.cents, 'usd', e.party, s.listing,
+		p.id, 'reservation', now()
+	from (
+		select n, gen_random_uuid() as source, date '2023-01-01' + (n::bigint * 1096 / ($2::bigint / 2 + 1))::int as at, 100 + n % 90000 as cents,
+			md5($1::uuid::text || (1 + n % %d))::uuid as listing, n % 5 as kind
+		from generate_series(1, $2::bigint / 2) n
+	) s
+	join (values (0, 'd', 1, '2000', null), (0, 'c', -1, '4000', 'owners'), (1, 'd', 1, '5100', 'owners'), (1, 'c', -1, '4100', 'manager'),
+		(2, 'd', 1, '1000', null), (2, 'c', -1, '2000', null), (3, 'd', 1, '5200', 'owners'), (3, 'c', -1, '2200', null),
+		(4, 'd', 1, '5110', 'owners'), (4, 'c', -1, '4110', 'manager')) as e (kind, ref, sign, code, party) on e.kind = s.kind
+	join account a on a.team_id = $1 and a.code = e.code
+	join listing_ownership_period p on p.team_id = $1 and p.listing_id = s.listing`
+
+// insertBalances and insertMonths add up what the triggers of the ledger keep; the parts of a month stand for the connections that wrote.
+const (
+	insertBalances = `
+		insert into ledger_balance (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
+		select team_id, ledger, currency, account_id, coalesce(party, ''), listing_id, date_trunc('month', txn_at),
+			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
+		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
+	insertMonths = `
+		insert into ledger_month (team_id, ledger, currency, account_id, party, month, part, debit, credit)
+		select team_id, ledger, currency, account_id, party, month, hashtext(listing_id::text) & 3, sum(debit), sum(credit)
+		from ledger_balance where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
+)
+
+// seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.
+func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
+	indexes, err := b.ledgerIndexes(ctx)
+	if err != nil {
+		return err
+	}
+	var drop, build []string
+	for _, i := range indexes {
+		drop, build = append(drop, i.drop), append(build, i.create)
+	}
+	if err := b.asAdministrator(ctx, drop, tenant{}); err != nil {
+		return err
+	}
+	for i, t := range teams {
+		insert := strings.ReplaceAll(strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)), "$2", strconv.Itoa(sizes[i]))
+		if err := b.asAdministrator(ctx, []string{insert, insertBalances, insertMonths}, t); err != nil {
+			return err
+		}
+	}
+	return b.asAdministrator(ctx, append(build, "vacuum analyze", "checkpoint"), tenant{})
+}
+
+// ledgerIndex is how an index or a key of the ledger is taken away and made again.
+type ledgerIndex struct{ drop, create string }
+
+func (b *bed) ledgerIndexes(ctx context.Context) ([]ledgerIndex, error) {
+	rows, err := b.bare.Query(ctx, `
+		select case when c.oid is null then 'drop index ' || i.indexrelid::regclass else 'alter table ledger_entry drop constraint ' || c.conname end,
+			case when c.oid is null then pg_get_indexdef(i.indexrelid) else 'alter table ledger_entry add constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid) end
+		from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.conrelid = i.indrelid
+		where i.indrelid = 'ledger_entry'::regclass`)
+	if err != nil {
+		return nil, fmt.Errorf("read the indexes: %w", err)
+	}
+	defer rows.Close()
+	var out []ledgerIndex
+	for rows.Next() {
+		var i ledgerIndex
+		if err := rows.Scan(&i.drop, &i.create); err != nil {
+			return nil, fmt.Errorf("read the indexes: %w", err)
+		}
+		out = append(out, i)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,70 @@
+package fee
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a fee in use."`
+}
+
+func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	if err := hold(ctx, tx); err != nil {
+		return nil, err
+	}
+	f, err := get(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	periods, err := periodsOf(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	// Whoever derives a journal with the fee has done so before its use is looked at, or does it without the fee.
+	if err := holdListings(ctx, tx, listingsOf(periods)); err != nil {
+		return nil, err
+	}
+	reasons, err := usage(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(reasons) == 0:
+		_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": f.ID})
+		switch {
+		case db.Constraint(err) == "reservation_adjustment_fee":
+			// An adjustment came in since the use was looked at.
+			return nil, errInUse.With(LockContext{LockReasons: []string{"reservations"}, SuggestedOnLocked: "archive"}).Because(err)
+		case err != nil:
+			return nil, fmt.Errorf("delete recurring fee: %w", err)
+		}
+		return &api.None{}, nil
+	case in.OnLocked == "archive":
+		archived := f
+		archived.Status, archived.UpdatedAt = inactive, day.At(tx.Now)
+		if err := tx.Pipeline(ctx, feeStatements(tx, &archived)...); err != nil {
+			return nil, err
+		}
+		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
+		return &api.None{}, err
+	default:
+		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
+	}
+}
+
+// usage names what still needs the fee: entries in the books, adjustments, and fees that build on it.
+func usage(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
+	return db.Select[string](ctx, tx, `
+		select reason from (values
+			(1, 'journalEntries', exists (select from ledger_entry where team_id = @team and recurring_fee_id = @id)),
+			(2, 'reservations', exists (select from reservation_adjustment where team_id = @team and recurring_fee_id = @id)),
+			(3, 'recurringFees', exists (select from fee_reference where team_id = @team and target_fee_id = @id))) as v (position, reason, used)
+		where used order by position`, db.Args{"team": tx.Team, "id": feeID})
+}

@@ -1,0 +1,143 @@
+package fee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// invalid refuses a formula at a place of its text, in characters from 1.
+func invalid(message string, position int) error {
+	return apierr.BadRequest.
+		At(apierr.Issue{Message: message, Code: "formulaInvalid", Path: []any{"formula"}, Schema: "body"}).
+		With(map[string]any{"position": position})
+}
+
+// checkFormula refuses a formula that is none, that names what the team does not have or that builds on itself, with the position of the
+// mistake. It finds out what the fee refers to.
+func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
+	f.Stored, f.References = f.Formula, []Reference{}
+	if f.Formula == "" && f.RateType == Flat {
+		return nil
+	}
+	formula, err := ParseFormula(f.Formula)
+	if wrong, ok := errors.AsType[*FormulaError](err); ok {
+		return invalid(wrong.Message, wrong.Position)
+	}
+	types, err := mappedTypes(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for i, name := range formula.names {
+		if !slices.Contains(standardTypes, name) && !slices.Contains(types, name) {
+			return invalid("the formula names an unknown line type", formula.position(formula.nameAt[i]))
+		}
+	}
+	if len(formula.mentions) == 0 {
+		return nil
+	}
+	n, err := namesOf(ctx, tx, f, formula)
+	if err != nil {
+		return err
+	}
+	formula.Bind(n.references)
+	for _, m := range formula.mentions {
+		if m.ID.IsZero() {
+			return invalid("the formula names an unknown "+m.Kind.noun(), formula.position(m.from))
+		}
+	}
+	f.References = formula.References()
+	return n.checkRing(f, formula)
+}
+
+func (k RefKind) noun() string {
+	if k == RefFee {
+		return "recurring fee"
+	}
+	return "account"
+}
+
+// named are what the formulas of a team can refer to, and which fees build on which.
+type named struct {
+	references []Reference
+	fees       map[id.ID]string
+	buildsOn   map[id.ID][]id.ID
+}
+
+// namesOf reads what the formula of a fee may mean. The fee itself counts with the name that it is about to have.
+func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, error) {
+	n := &named{fees: map[id.ID]string{}, buildsOn: map[id.ID][]id.ID{}}
+	type other struct {
+		ID       id.ID
+		Name     string
+		BuildsOn []id.ID
+	}
+	fees, err := db.Select[other](ctx, tx, `
+		select f.id, f.name, array(select r.target_fee_id from fee_reference r where r.team_id = f.team_id and r.fee_id = f.id and r.kind = 'fee'
+			order by r.name) as builds_on
+		from fee f where f.team_id = @team and f.id <> @fee order by f.id`, db.Args{"team": tx.Team, "fee": f.ID})
+	if err != nil {
+		return nil, fmt.Errorf("read what formulas can name: %w", err)
+	}
+	for _, o := range append(fees, other{ID: f.ID, Name: f.Name}) {
+		n.fees[o.ID], n.buildsOn[o.ID] = o.Name, o.BuildsOn
+		n.references = append(n.references, Reference{Kind: RefFee, Name: o.Name, ID: o.ID, Current: o.Name})
+	}
+	var names []string
+	for _, m := range formula.mentions {
+		if m.Kind == RefAccount {
+			names = append(names, m.Name)
+		}
+	}
+	// An account with this code comes after one with this name, and so is the one that is bound.
+	accounts, err := db.Select[Reference](ctx, tx, `
+		select 'account' as kind, n.name, a.id, coalesce(a.code, a.name) as current
+		from unnest(@names::text[]) as n (name) join account a on a.team_id = @team and (a.code = n.name or a.name = n.name)
+		order by (a.code = n.name) is true`, db.Args{"team": tx.Team, "names": names})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts that a formula names: %w", err)
+	}
+	n.references = append(n.references, accounts...)
+	return n, nil
+}
+
+// checkRing refuses a formula that leads back to its own fee, at the place where the way back begins.
+func (n *named) checkRing(f *Fee, formula Formula) error {
+	seen := map[id.ID]bool{}
+	for _, m := range formula.mentions {
+		if m.Kind != RefFee {
+			continue
+		}
+		if way := n.way(m.ID, f.ID, seen); way != nil {
+			names := make([]string, 0, len(way)+1)
+			for _, v := range append([]id.ID{f.ID}, way...) {
+				names = append(names, quoted(n.fees[v]))
+			}
+			return invalid("the recurring fees build on each other in a ring: "+strings.Join(names, " → "), formula.position(m.from))
+		}
+	}
+	return nil
+}
+
+// way is a way from one fee to another along what each builds on, nil when there is none.
+func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
+	if from == to {
+		return []id.ID{to}
+	}
+	if seen[from] {
+		return nil
+	}
+	seen[from] = true
+	for _, next := range n.buildsOn[from] {
+		if way := n.way(next, to, seen); way != nil {
+			return append([]id.ID{from}, way...)
+		}
+	}
+	return nil
+}

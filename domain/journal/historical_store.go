@@ -1,0 +1,215 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// checkNamed refuses entries that name what the team does not have.
+func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
+	args := db.Args{"team": tx.Team}
+	for name, of := range map[string]func(*HistoricalEntry) *id.ID{
+		"accounts": func(e *HistoricalEntry) *id.ID { return &e.AccountID },
+		"listings": func(e *HistoricalEntry) *id.ID { return e.ListingID },
+		"contacts": func(e *HistoricalEntry) *id.ID { return e.ContactID },
+	} {
+		args[name] = b.distinct(of)
+	}
+	type row struct {
+		Kind string
+		ID   id.ID
+		Type string
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select 'account' as kind, id, type from account where team_id = @team and id = any(@accounts)
+		union all select 'listing', id, '' from listing where team_id = @team and id = any(@listings)
+		union all select 'contact', id, '' from contact where team_id = @team and id = any(@contacts)`, args)
+	if err != nil {
+		return fmt.Errorf("read what historical entries name: %w", err)
+	}
+	known := map[row]bool{}
+	for _, r := range rows {
+		if r.Type == "nonPosting" {
+			continue
+		}
+		known[row{Kind: r.Kind, ID: r.ID}] = true
+	}
+	var issues []apierr.Issue
+	for i := 0; i < len(b.entries) && len(issues) < maxTold; i++ {
+		e := &b.entries[i]
+		for _, r := range []struct {
+			kind string
+			id   *id.ID
+		}{{"account", &e.AccountID}, {"listing", e.ListingID}, {"contact", e.ContactID}} {
+			if r.id != nil && !known[row{Kind: r.kind, ID: *r.id}] {
+				issues = append(issues, issueAt("Referenced record is not known, or nothing is posted to it", "notFound", "entries", i, r.kind+"Id"))
+			}
+		}
+	}
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	return nil
+}
+
+func (b *batch) distinct(of func(*HistoricalEntry) *id.ID) []id.ID {
+	seen := map[id.ID]bool{}
+	out := []id.ID{}
+	for i := range b.entries {
+		if v := of(&b.entries[i]); v != nil && !seen[*v] {
+			seen[*v] = true
+			out = append(out, *v)
+		}
+	}
+	return out
+}
+
+// chunkRows is how many rows a statement carries.
+const chunkRows = 10_000
+
+// dropKnown leaves out the transactions that were posted before with the same content and takes over those that were staged and never
+// posted. It fails with a conflict for one that was posted with other entries. Imports of one team take turns.
+func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err error) {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historical import ' || @team::text, 0))`, db.Args{"team": tx.Team.String()}); err != nil {
+		return nil, fmt.Errorf("wait for other imports: %w", err)
+	}
+	type posted struct {
+		TxnRef  string
+		Content []byte
+	}
+	before := map[string][]byte{}
+	for refs := range slices.Chunk(b.refs(), chunkRows) {
+		if _, err := tx.Exec(ctx, `
+			with gone as (delete from historical_txn where team_id = @team and txn_ref = any(@refs) and posted_at is null returning id)
+			delete from historical_entry where team_id = @team and txn_id in (select id from gone)`, db.Args{"team": tx.Team, "refs": refs}); err != nil {
+			return nil, fmt.Errorf("take over what was staged: %w", err)
+		}
+		found, err := db.Select[posted](ctx, tx, `select txn_ref, content from historical_txn where team_id = @team and txn_ref = any(@refs)`,
+			db.Args{"team": tx.Team, "refs": refs})
+		if err != nil {
+			return nil, fmt.Errorf("read what was imported before: %w", err)
+		}
+		for _, p := range found {
+			before[p.TxnRef] = p.Content
+		}
+	}
+	var other []string
+	for i := range b.txns {
+		content, known := before[b.txns[i].ref]
+		switch {
+		case !known:
+			fresh = append(fresh, i)
+		case !bytes.Equal(content, b.contents[i]) && len(other) < maxTold:
+			other = append(other, b.txns[i].ref)
+		}
+	}
+	if other != nil {
+		return nil, errTxnKnown.With(map[string]any{"txnRefs": other})
+	}
+	return fresh, nil
+}
+
+func (b *batch) refs() []string {
+	out := make([]string, len(b.txns))
+	for i := range b.txns {
+		out[i] = b.txns[i].ref
+	}
+	return out
+}
+
+// stage leaves the fresh transactions for the task of the import.
+func (b *batch) stage(ctx context.Context, tx *db.Tx, importID id.ID, fresh []int) error {
+	s := &stager{tx: tx, importID: importID, currency: b.currency}
+	for _, i := range fresh {
+		t := &b.txns[i]
+		if len(s.position)+len(t.entries) > chunkRows || len(s.txns) == chunkRows {
+			if err := s.flush(ctx); err != nil {
+				return err
+			}
+		}
+		s.add(t, b.entries, b.contents[i])
+	}
+	return s.flush(ctx)
+}
+
+// stager gathers the columns of staged rows.
+type stager struct {
+	tx       *db.Tx
+	importID id.ID
+	currency string
+
+	txns     []id.ID
+	refs     []string
+	dates    []string
+	counts   []int32
+	contents [][]byte
+
+	txn          []id.ID
+	position     []int32
+	accounts     []id.ID
+	cents        []int64
+	listings     []id.ID
+	contacts     []id.ID
+	descriptions []string
+}
+
+func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
+	txnID := s.tx.NewID()
+	s.txns, s.refs, s.dates = append(s.txns, txnID), append(s.refs, t.ref), append(s.dates, t.date.String())
+	s.counts, s.contents = append(s.counts, int32(len(t.entries))), append(s.contents, content) //nolint:gosec // at most maxTxnEntries
+	for n, at := range t.entries {
+		e := &all[at]
+		s.txn, s.position = append(s.txn, txnID), append(s.position, int32(n+1))
+		s.accounts, s.cents = append(s.accounts, e.AccountID), append(s.cents, int64(e.CentTotal))
+		s.listings, s.contacts = append(s.listings, deref(e.ListingID)), append(s.contacts, deref(e.ContactID))
+		s.descriptions = append(s.descriptions, e.Description)
+	}
+}
+
+func (s *stager) flush(ctx context.Context) error {
+	if len(s.txns) == 0 {
+		return nil
+	}
+	err := s.tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into historical_txn (team_id, id, import_id, txn_ref, date, currency, entry_count, content)
+				select @team, id, @import, ref, date, @currency, entries, content
+				from unnest(@ids::uuid[], @refs::text[], @dates::text[]::date[], @counts::integer[], @contents::bytea[]) as x (id, ref, date, entries, content)`,
+			Args: db.Args{
+				"team": s.tx.Team, "import": s.importID, "currency": s.currency, "ids": s.txns, "refs": s.refs, "dates": s.dates, "counts": s.counts,
+				"contents": s.contents,
+			},
+		},
+		db.Stmt{
+			SQL: `insert into historical_entry (team_id, txn_id, position, account_id, cent_total, listing_id, contact_id, description)
+				select @team, txn, position, account, cents, listing, contact, description
+				from unnest(@txns::uuid[], @positions::integer[], @accounts::uuid[], @cents::bigint[], @listings::uuid[], @contacts::uuid[],
+					@descriptions::text[]) as x (txn, position, account, cents, listing, contact, description)`,
+			Args: db.Args{
+				"team": s.tx.Team, "txns": s.txn, "positions": s.position, "accounts": s.accounts, "cents": s.cents, "listings": s.listings,
+				"contacts": s.contacts, "descriptions": s.descriptions,
+			},
+		})
+	if err != nil {
+		return fmt.Errorf("stage historical entries: %w", err)
+	}
+	*s = stager{tx: s.tx, importID: s.importID, currency: s.currency}
+	return nil
+}
+
+func insertImport(tx *db.Tx, b *batch, importID, operationID id.ID, skipped int) db.Stmt {
+	return db.Stmt{
+		SQL: `insert into historical_import (team_id, id, operation_id, txn_count, entry_count, skipped_txn_count, debit, credit, start_at, end_at, created_at)
+			values (@team, @id, @operation, @txns, @entries, @skipped, @debit, @credit, @start, @end, @now)`,
+		Args: db.Args{
+			"team": tx.Team, "id": importID, "operation": operationID, "txns": len(b.txns), "entries": len(b.entries), "skipped": skipped,
+			"debit": int64(b.debit), "credit": int64(b.credit), "start": b.startAt, "end": b.endAt, "now": tx.Now,
+		},
+	}
+}

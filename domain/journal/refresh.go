@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/ledger"
+	"stayledger/domain/listing"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// FollowOwners makes the task that has the journals of a listing follow its owners (listing.RefreshKind) do the same for manual journals, in a
+// transaction of their own before what the task does already. Doing it again changes nothing.
+func FollowOwners(task job.Handler) job.Handler {
+	rest := task.Do
+	task.Do = func(ctx context.Context, d *db.DB, j job.Job) error {
+		var args listing.RefreshArgs
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
+		}
+		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := RefreshListings(ctx, tx, []id.ID{args.ListingID})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return rest(ctx, d, j)
+	}
+	return task
+}
+
+// refreshChunk is how many journals are posted together; it bounds memory.
+const refreshChunk = 500
+
+// RefreshListings posts the journals with owners' lines on some listings anew, so that they follow the owners. Those that a lock holds stay as
+// they are, and so do those of a listing that nobody owns on their date any more, which count as skipped.
+func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (ledger.Change, error) {
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select j.id from journal j where j.team_id = @team and exists (
+			select from journal_line l where l.team_id = @team and l.journal_id = j.id and l.party = 'owners' and l.listing_id = any(@listings))
+		order by j.id`, db.Args{"team": tx.Team, "listings": listingIDs})
+	if err != nil {
+		return ledger.Change{}, fmt.Errorf("find the journals of listings: %w", err)
+	}
+	var total ledger.Change
+	for chunk := range slices.Chunk(ids, refreshChunk) {
+		change, err := refresh(ctx, tx, chunk)
+		if err != nil {
+			return ledger.Change{}, err
+		}
+		total = total.Plus(change)
+	}
+	return total, nil
+}
+
+func refresh(ctx context.Context, tx *db.Tx, ids []id.ID) (ledger.Change, error) {
+	if err := holdAll(ctx, tx, ids); err != nil {
+		return ledger.Change{}, err
+	}
+	found, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	journals := make([]*Journal, len(found))
+	for i := range found {
+		journals[i] = &found[i]
+	}
+	n, err := load(ctx, tx, journals)
+	if err != nil {
+		return ledger.Change{}, err
+	}
+	var sources []id.ID
+	var postings []ledger.Posting
+	left := 0
+	for _, j := range journals {
+		p, err := j.posting(n)
+		if err != nil {
+			left++
+			continue
+		}
+		sources, postings = append(sources, j.ID), append(postings, p)
+	}
+	change, err := ledger.Replace(ctx, tx, sources, postings, ledger.Lenience{SkipLocked: true})
+	if err != nil {
+		return ledger.Change{}, fmt.Errorf("post journals: %w", err)
+	}
+	change.Skipped += left
+	return change, nil
+}

@@ -1,0 +1,49 @@
+package journal_test
+
+import (
+	"context"
+	"testing"
+
+	"stayledger/domain/journal"
+	"stayledger/domain/ledger"
+	"stayledger/domain/listing"
+	"stayledger/domain/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Journals with owners' lines follow the owners of their listings, save those that a lock holds.
+func TestJournalsFollowTheOwners(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	held := journals + "/" + w.Post(journals, w.gift("2026-02-01")).Want(201).String("id")
+	w.Post(journals, w.gift("2026-04-20")).Want(201)
+	w.statement("published", "2026-02", true)
+	w.Exec(`update listing_ownership_period set end_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.ann})
+	w.Exec(`update listing_ownership_period set start_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.bob})
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		target := operation.Resource{Type: operation.Listing, ID: w.villa, Role: operation.Target}
+		_, err := operation.Start(ctx, tx, operation.New{
+			Type: operation.ListingJournalRefresh, Primary: &target, Resources: []operation.Resource{target},
+			Tasks: []operation.Task{{Kind: listing.RefreshKind, Args: listing.RefreshArgs{ListingID: w.villa}}},
+		})
+		return err
+	})
+	if got := w.Get(held).String("journalStatus.status"); got != "recalculating" {
+		t.Errorf("while the operation waits the journal is %s", got)
+	}
+	w.Work()
+	w.wantEntries("2026-02-01 trust 4000 -10000 owners ann manual", "2026-02-01 trust 5200 10000 manager manual",
+		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
+	if got := w.Get(held).String("journalStatus.reason"); got != "journalLocked" {
+		t.Errorf("the locked journal says %s", got)
+	}
+	w.Exec(`update listing_ownership_period set start_at = '2026-07-01' where team_id = @team and id = @id`, db.Args{"id": w.bob})
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		change, err := journal.RefreshListings(ctx, tx, []id.ID{w.villa})
+		if change != (ledger.Change{Skipped: 2}) {
+			t.Errorf("a listing without owners: %+v", change)
+		}
+		return err
+	})
+}

@@ -1,0 +1,381 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Reason says why a journal is not the one that would be derived now.
+type Reason string
+
+// The reasons. JournalLocked is never given by a change: it is what the others become when locks kept every outstanding change out.
+const (
+	ReservationChanged Reason = "reservationChanged"
+	FeeChanged         Reason = "feeChanged"
+	MappingChanged     Reason = "mappingChanged"
+	OwnershipChanged   Reason = "ownershipChanged"
+	TransactionChanged Reason = "transactionChanged"
+	JournalLocked      Reason = "journalLocked"
+)
+
+// Enum lists the reasons.
+func (Reason) Enum() []string {
+	return []string{"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked"}
+}
+
+// Kinds of the tasks that derive journals. Package reservation handles the first, package transaction the second; both take RefreshArgs.
+const (
+	RefreshReservations = "reservation.refresh"
+	RefreshTransactions = "transaction.refresh"
+)
+
+// RefreshArgs name the sources whose journals a task derives.
+type RefreshArgs struct {
+	IDs []id.ID `json:"ids"`
+	// Strict fails on the first journal that a lock holds instead of leaving it as it is.
+	Strict bool `json:"strict,omitempty"`
+	// Mode narrows a refresh of reservations; empty means full.
+	Mode string `json:"mode,omitempty"`
+}
+
+// Outdated is a change that made journals stale.
+type Outdated struct {
+	Reason Reason
+	// Cause is what changed; the operation names it as its primary resource.
+	Cause operation.Resource
+	// Type of the operation; empty means reservation-journal-refresh.
+	Type operation.Type
+	// Reservations and Transactions are the sources whose journals may differ now.
+	Reservations []id.ID
+	Transactions []id.ID
+}
+
+// refreshChunk is how many sources one task derives.
+const refreshChunk = 500
+
+// Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation that derives them
+// anew, leaving those that a lock holds. It answers nil when no journal is touched. Transactions come first: a change of one locks it
+// before the reservations that it names.
+func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
+	if len(o.Reservations)+len(o.Transactions) == 0 {
+		return nil, nil //nolint:nilnil // nothing to derive, no operation
+	}
+	if err := MarkStale(ctx, tx, o); err != nil {
+		return nil, err
+	}
+	return startRefresh(ctx, tx, o)
+}
+
+func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
+	o.Cause.Role = operation.Target
+	n := operation.New{Type: o.Type, Primary: &o.Cause, Resources: []operation.Resource{o.Cause}}
+	if n.Type == "" {
+		n.Type = operation.ReservationJournal
+	}
+	// In the order of their listings, tasks that run side by side rarely add to the same balances.
+	reservations, err := db.Select[id.ID](ctx, tx, `
+		select s.id from unnest(@ids::uuid[]) as s (id) left join reservation r on r.team_id = @team and r.id = s.id order by r.listing_id, s.id`,
+		db.Args{"team": tx.Team, "ids": o.Reservations})
+	if err != nil {
+		return nil, fmt.Errorf("order stale journals: %w", err)
+	}
+	n.Tasks = append(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, reservations)...)
+	return operation.Start(ctx, tx, n)
+}
+
+func refreshTasks(kind string, ids []id.ID) (tasks []operation.Task) {
+	for chunk := range slices.Chunk(ids, refreshChunk) {
+		tasks = append(tasks, operation.Task{Kind: kind, Args: RefreshArgs{IDs: chunk}, Priority: 1})
+	}
+	return tasks
+}
+
+// MarkStale marks journals as stale without starting anything: for a change whose own operation derives them.
+func MarkStale(ctx context.Context, tx *db.Tx, o Outdated) error {
+	if err := o.mark(ctx, tx, "reservation", o.Reservations); err != nil {
+		return err
+	}
+	return o.mark(ctx, tx, "transaction", o.Transactions)
+}
+
+func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source string, ids []id.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
+		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
+		from unnest(@ids::uuid[]) as s (id) order by s.id
+		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale'`,
+		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": source, "reason": string(o.Reason), "ids": ids, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("mark journals stale: %w", err)
+	}
+	return nil
+}
+
+// MarkFailed keeps in mind that the journals of these sources could not be derived.
+func MarkFailed(ctx context.Context, tx *db.Tx, source string, ids []id.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	reason := ReservationChanged
+	if source == "transaction" {
+		reason = TransactionChanged
+	}
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
+				select @team, s.id, @source, @reason, 'failed', @now from unnest(@ids::uuid[]) as s (id)
+				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)
+				on conflict (team_id, source_id, cause_id) do nothing`,
+			Args: db.Args{"team": tx.Team, "source": source, "reason": string(reason), "ids": ids, "now": tx.Now},
+		},
+		db.Stmt{
+			SQL:  `update ledger_stale set status = 'failed' where team_id = @team and source_id = any(@ids)`,
+			Args: db.Args{"team": tx.Team, "ids": ids},
+		})
+	if err != nil {
+		return fmt.Errorf("mark journals failed: %w", err)
+	}
+	return nil
+}
+
+// JournalStatus says whether the journal of a resource is the one that would be derived now (OPEN-59).
+type JournalStatus struct {
+	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
+	Reason       *Reason `json:"reason" doc:"Why it is not current; journalLocked when locks kept all outstanding changes out."`
+	Action       *string `json:"action" enum:"wait,refresh,unlock" doc:"What brings it up to date."`
+	OperationIDs []id.ID `json:"operationIds" doc:"Unsettled operations that derive it."`
+}
+
+// Blocks reports whether what depends on the journal has to wait (ERR-59): a journal that only locks keep from changing is final as it is.
+func (s JournalStatus) Blocks() bool {
+	return s.Status != "current" && (s.Reason == nil || *s.Reason != JournalLocked)
+}
+
+// Blocking gives what the worst of the statuses says to those who have to wait, with the operations of all of them; nil when none blocks.
+func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
+	order := []string{"recalculating", "failed", "stale"}
+	var worst *JournalStatus
+	var open []id.ID
+	for _, s := range statuses {
+		if !s.Blocks() {
+			continue
+		}
+		open = append(open, s.OperationIDs...)
+		if worst == nil || slices.Index(order, s.Status) < slices.Index(order, worst.Status) {
+			worst = &s
+		}
+	}
+	if worst != nil {
+		worst.OperationIDs = sortedIDs(open)
+	}
+	return worst
+}
+
+// CurrentJournal is the status of a journal that is up to date.
+func CurrentJournal() JournalStatus {
+	return JournalStatus{Status: "current", OperationIDs: []id.ID{}}
+}
+
+// staleness adds up the rows of one resource.
+type staleness struct {
+	ID     id.ID
+	Causes []id.ID
+	Reason Reason
+	Open   int64
+	Locked int64
+	Failed int64
+}
+
+const staleCounts = `array_agg(distinct t.cause_id) as causes, (array_agg(t.reason order by t.since desc, t.cause_id))[1] as reason,
+	count(*) filter (where t.status = 'stale') as open, count(*) filter (where t.status = 'locked') as locked,
+	count(*) filter (where t.status = 'failed') as failed`
+
+// Subject is something whose journal status is asked for: ID is a reservation or transaction, Also are what else its operations may name,
+// such as its listing.
+type Subject struct {
+	ID   id.ID
+	Also []id.ID
+}
+
+// StatusOf reads the journal statuses of reservations or transactions; every subject has one.
+func StatusOf(ctx context.Context, tx *db.Tx, subjects []Subject) (map[id.ID]JournalStatus, error) {
+	return statuses(ctx, tx, subjects, operation.PendingJournals, `
+		select t.source_id as id, `+staleCounts+` from ledger_stale t where t.team_id = @team and t.source_id = any(@ids) group by t.source_id`)
+}
+
+// StatusOfFees reads the journal statuses of recurring fees: those of the journals that a change of the fee made stale.
+func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
+	return statuses(ctx, tx, subjectsOf(fees), operation.PendingJournals, `
+		select t.cause_id as id, `+staleCounts+` from ledger_stale t where t.team_id = @team and t.cause_id = any(@ids) group by t.cause_id`)
+}
+
+// StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A journal without a listing
+// touches none of them.
+func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
+	return statuses(ctx, tx, subjectsOf(listings), operation.PendingOnListings, `
+		select t.listing_id as id, `+staleCounts+` from (
+			select r.listing_id, s.cause_id, s.reason, s.status, s.since from ledger_stale s
+				join reservation r on r.team_id = s.team_id and r.id = s.source_id
+				where s.team_id = @team and s.source = 'reservation'
+			union all
+			select l.listing_id, s.cause_id, s.reason, s.status, s.since from ledger_stale s cross join lateral (
+				select distinct n.listing_id from transaction_line n where n.team_id = s.team_id and n.transaction_id = s.source_id) l
+				where s.team_id = @team and s.source = 'transaction'
+		) t where t.listing_id = any(@ids) group by t.listing_id`)
+}
+
+func subjectsOf(ids []id.ID) []Subject {
+	subjects := make([]Subject, len(ids))
+	for i := range ids {
+		subjects[i] = Subject{ID: ids[i]}
+	}
+	return subjects
+}
+
+// underWay finds the unsettled operations that derive the journals around some resources.
+type underWay func(ctx context.Context, tx *db.Tx, resources []id.ID) (*operation.Pending, error)
+
+func statuses(ctx context.Context, tx *db.Tx, subjects []Subject, find underWay, sql string) (map[id.ID]JournalStatus, error) {
+	var touched []id.ID
+	for i := range subjects {
+		touched = append(touched, subjects[i].ID)
+	}
+	rows, err := db.Select[staleness](ctx, tx, sql, db.Args{"team": tx.Team, "ids": touched})
+	if err != nil {
+		return nil, fmt.Errorf("read journal statuses: %w", err)
+	}
+	found := make(map[id.ID]*staleness, len(rows))
+	for i := range rows {
+		found[rows[i].ID] = &rows[i]
+		touched = append(touched, rows[i].Causes...)
+	}
+	for i := range subjects {
+		touched = append(touched, subjects[i].Also...)
+	}
+	pending, err := find(ctx, tx, touched)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.ID]JournalStatus, len(subjects))
+	for i := range subjects {
+		s := found[subjects[i].ID]
+		near := append([]id.ID{subjects[i].ID}, subjects[i].Also...)
+		if s != nil {
+			near = append(near, s.Causes...)
+		}
+		open := pending.Of(near...)
+		if s == nil && len(open) > 0 {
+			s = &staleness{Reason: reasonOf(pending.Type(open[0]))}
+		}
+		out[subjects[i].ID] = s.status(open)
+	}
+	return out, nil
+}
+
+// reasonOf is why an operation derives journals that nothing has marked as stale.
+func reasonOf(t operation.Type) Reason {
+	switch t { //nolint:exhaustive // the other types derive no journals
+	case operation.ListingJournalRefresh:
+		return OwnershipChanged
+	case operation.TransactionJournal:
+		return TransactionChanged
+	default:
+		return ReservationChanged
+	}
+}
+
+// status of a journal with these outstanding changes, nil for none, while these operations are under way.
+func (s *staleness) status(open []id.ID) JournalStatus {
+	status := CurrentJournal()
+	status.OperationIDs = open
+	say := func(what, action string, reason Reason) JournalStatus {
+		status.Status, status.Action, status.Reason = what, &action, &reason
+		return status
+	}
+	switch {
+	case len(open) > 0:
+		return say("recalculating", "wait", s.Reason)
+	case s == nil:
+		return status
+	case s.Failed > 0:
+		return say("failed", "refresh", s.Reason)
+	case s.Open > 0:
+		return say("stale", "refresh", s.Reason)
+	default:
+		return say("stale", "unlock", JournalLocked)
+	}
+}
+
+// settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
+// locked. A journal that was left behind without anybody having marked it before is marked now.
+func settle(ctx context.Context, tx *db.Tx, sources []id.ID, skipped map[id.ID]bool) error {
+	done, left := make([]id.ID, 0, len(sources)), []id.ID{}
+	for _, source := range sources {
+		if skipped[source] {
+			left = append(left, source)
+		} else {
+			done = append(done, source)
+		}
+	}
+	stmts := []db.Stmt{{
+		SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done)`,
+		Args: db.Args{"team": tx.Team, "done": done},
+	}}
+	if len(left) > 0 {
+		stmts = append(stmts,
+			db.Stmt{
+				SQL:  `update ledger_stale set status = 'locked' where team_id = @team and source_id = any(@left)`,
+				Args: db.Args{"team": tx.Team, "left": left},
+			},
+			db.Stmt{
+				SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
+					select @team, s.id, case when r.id is null then 'transaction' else 'reservation' end,
+						case when r.id is null then 'transactionChanged' else 'reservationChanged' end, 'locked', @now
+					from unnest(@left::uuid[]) as s (id) left join reservation r on r.team_id = @team and r.id = s.id
+					where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)`,
+				Args: db.Args{"team": tx.Team, "left": left, "now": tx.Now},
+			})
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("settle stale journals: %w", err)
+	}
+	return nil
+}
+
+// RetryLocked derives again what locks have kept from being derived, now that the cause has given some of it free: on these listings, or of
+// the whole team when listings is nil.
+func RetryLocked(ctx context.Context, tx *db.Tx, cause operation.Resource, listings []id.ID) error {
+	type left struct {
+		ID     id.ID
+		Source string
+	}
+	found, err := db.Select[left](ctx, tx, `
+		update ledger_stale t set status = 'stale' where t.team_id = @team and t.status = 'locked' and (@listings::uuid[] is null
+			or exists (select from reservation r where r.team_id = @team and r.id = t.source_id and r.listing_id = any(@listings))
+			or exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.source_id and l.listing_id = any(@listings)))
+		returning t.source_id as id, t.source`, db.Args{"team": tx.Team, "listings": listings})
+	if err != nil {
+		return fmt.Errorf("find journals that were locked: %w", err)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	var reservations, transactions []id.ID
+	for _, l := range found {
+		if l.Source == "reservation" {
+			reservations = append(reservations, l.ID)
+		} else {
+			transactions = append(transactions, l.ID)
+		}
+	}
+	_, err = startRefresh(ctx, tx, Outdated{Cause: cause, Reservations: sortedIDs(reservations), Transactions: sortedIDs(transactions)})
+	return err
+}

@@ -1,0 +1,213 @@
+package onboarding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/account"
+	"stayledger/domain/ledger"
+	"stayledger/domain/transaction"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// BankingInit is the body of an initialization of a bank account's books.
+type BankingInit struct {
+	StartingBalanceDate   *day.Day     `json:"startingBalanceDate,omitempty" doc:"First day that is reconciled. Absent: as it is, at first the team's statement start date."`
+	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
+}
+
+// BankingStarted is a bank account whose books begin.
+type BankingStarted struct {
+	ID                id.ID                    `json:"id"`
+	ArchivedRecords   int64                    `json:"archivedRecords" doc:"Bank records before the first day that are excluded now."`
+	UnArchivedRecords int64                    `json:"unArchivedRecords" doc:"Bank records that an earlier initialization had excluded and that count again."`
+	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
+}
+
+// maxBankRecords is how many bank records one request excludes or brings back.
+const maxBankRecords = 10_000
+
+var (
+	errNotBank        = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
+	errTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
+	errNoStart        = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "Team has no statement start date")
+)
+
+func bankingEndpoint() api.Endpoint {
+	return api.Write(api.Endpoint{
+		Method: "POST", Path: "/accounts/{id}/banking-init", ID: "initializeBanking", Tag: "Accounts", Summary: "Begin the books of a bank account",
+		Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records before" +
+			" it that are not reconciled. Doing it again moves the beginning. Fails with 404 for an unknown account, 400 for one that is no bank account" +
+			" (reason notBankAccount), 400 without any first day (reason generalLedgerStartDateMissing), 400 for more than 10000 records at once (reason" +
+			" bankAccountTooManyRecords), 400 without an account for opening balances (reason requiredAccountMissing), and as a change of the" +
+			" opening transaction does.",
+		Scopes: []string{"accounts:write"}, DryRun: true,
+	}, startBanking)
+}
+
+type bankingInput struct {
+	ID   id.ID       `path:"id"`
+	Body BankingInit `required:"false"`
+}
+
+// banked is a bank account and where its books begin.
+type banked struct {
+	Type                        account.Type
+	BankingCurrency             *string
+	BankingOpeningAt            *day.Day
+	BankingOpening              *money.Cents
+	BankingOpeningTransactionID *id.ID
+	StatementStartAt            *day.Day
+}
+
+func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
+	// The team comes before the account, as where its assignments change, so that the two cannot wait for each other.
+	if _, err := tx.Exec(ctx, `select from team where team_id = @team for share`, db.Args{"team": tx.Team}); err != nil {
+		return nil, fmt.Errorf("share team: %w", err)
+	}
+	b, err := db.Get[banked](ctx, tx, `
+		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
+		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nil, apierr.NotFound
+	case err != nil:
+		return nil, fmt.Errorf("lock account: %w", err)
+	case b.Type != account.TypeBank:
+		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"id"}, Schema: "path"})
+	}
+	start, err := b.start(in.Body.StartingBalanceDate)
+	if err != nil {
+		return nil, err
+	}
+	out := &BankingStarted{ID: in.ID}
+	if out.ArchivedRecords, out.UnArchivedRecords, err = excludeRecords(ctx, tx, in.ID, start); err != nil {
+		return nil, err
+	}
+	amount, missing, err := b.missing(ctx, tx, in, start)
+	if err != nil {
+		return nil, err
+	}
+	if out.Transaction, err = b.open(ctx, tx, opening{in.ID, start.AddDays(-1), missing}); err != nil {
+		return nil, err
+	}
+	var made *id.ID
+	if out.Transaction != nil {
+		made = &out.Transaction.ID
+	}
+	_, err = tx.Exec(ctx, `update account set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
+		updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"start": start, "amount": amount, "transaction": made, "now": tx.Now, "team": tx.Team, "id": in.ID})
+	if err != nil {
+		return nil, fmt.Errorf("begin the books of a bank account: %w", err)
+	}
+	return out, nil
+}
+
+// start is the first day: the one asked for, the one there is, or the team's.
+func (b *banked) start(asked *day.Day) (day.Day, error) {
+	for _, d := range []*day.Day{asked, b.BankingOpeningAt, b.StatementStartAt} {
+		if d != nil {
+			return *d, nil
+		}
+	}
+	return day.Day{}, errNoStart.At(apierr.Issue{
+		Message: "Required field is missing", Code: "required", Path: []any{"startingBalanceDate"}, Schema: "body",
+	})
+}
+
+// missing gives the starting balance, and what the books lack of it before the first day, but for the opening transaction.
+func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (amount, missing money.Cents, err error) {
+	type row struct {
+		Stated money.Cents
+		Booked money.Cents
+	}
+	r, err := db.Get[row](ctx, tx, `
+		select coalesce((select r.balance from bank_record r
+				where r.team_id = @team and r.account_id = @account and r.type = 'balance' and r.date < @start
+					and (r.status = 'active' or exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id))
+				order by r.date desc, r.id desc limit 1), 0)::bigint as stated,
+			coalesce((select sum(e.cent_total) from ledger_entry e
+				where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
+					and e.txn_at < @start and e.transaction_id is distinct from @opening::uuid), 0)::bigint as booked`,
+		db.Args{
+			"team": tx.Team, "account": in.ID, "currency": b.BankingCurrency, "start": start, "opening": b.BankingOpeningTransactionID,
+		})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the balance before the books begin: %w", err)
+	}
+	switch {
+	case in.Body.StartingBalanceAmount != nil:
+		amount = *in.Body.StartingBalanceAmount
+	case b.BankingOpening != nil:
+		amount = *b.BankingOpening
+	default:
+		amount = r.Stated
+	}
+	return amount, amount - r.Booked, nil
+}
+
+// opening is the transaction that brings the books of a bank account to its starting balance.
+type opening struct {
+	bank   id.ID
+	at     day.Day
+	amount money.Cents
+}
+
+// open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the manager's.
+func (b *banked) open(ctx context.Context, tx *db.Tx, o opening) (*transaction.Transaction, error) {
+	line := transaction.LineInput{Amount: o.amount}
+	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
+	switch stored := b.BankingOpeningTransactionID; {
+	case stored != nil && o.amount == 0:
+		return nil, transaction.Remove(ctx, tx, *stored, false, ledger.Lenience{})
+	case stored != nil:
+		return transaction.Change(ctx, tx, *stored, &transaction.Update{
+			Status: transaction.Active, Date: &o.at, AccountID: api.Set(o.bank), Currency: api.Set(*b.BankingCurrency), Lines: []transaction.LineInput{line},
+		}, ledger.Lenience{})
+	case o.amount == 0:
+		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
+	default:
+		return transaction.Add(ctx, tx, &transaction.Create{
+			Type: transaction.Deposit, Date: o.at, IsOpeningBalance: true, Currency: api.Set(*b.BankingCurrency), AccountID: api.Set(o.bank),
+			Description: api.Set("Opening balance of the bank account"), Lines: []transaction.LineInput{line},
+		}, ledger.Lenience{})
+	}
+}
+
+// excludeRecords leaves bank records before the first day out of the reconciliation, and brings those back that an earlier first day had left
+// out. What a person excluded stays excluded, what is reconciled stays as it is.
+func excludeRecords(ctx context.Context, tx *db.Tx, bank id.ID, start day.Day) (archived, unarchived int64, err error) {
+	const older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @start
+		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
+	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @start
+		and exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id)`
+	args := db.Args{"team": tx.Team, "account": bank, "start": start}
+	type row struct{ Older, Newer int64 }
+	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
+		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
+		db.Args{"team": tx.Team, "account": bank, "start": start, "max": maxBankRecords})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count bank records: %w", err)
+	}
+	if r.Older+r.Newer > maxBankRecords {
+		return 0, 0, errTooManyRecords.With(map[string]any{"maxRecords": maxBankRecords})
+	}
+	withNow := db.Args{"team": tx.Team, "account": bank, "start": start, "now": tx.Now}
+	err = tx.Pipeline(ctx,
+		db.Stmt{SQL: `insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where ` + older + `
+			on conflict do nothing`, Args: args},
+		db.Stmt{SQL: `update bank_record r set status = 'inactive', updated_at = @now where ` + older, Args: withNow},
+		db.Stmt{SQL: `with back as (update bank_record r set status = 'active', updated_at = @now where ` + newer + ` returning r.id)
+			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id`, Args: withNow})
+	if err != nil {
+		return 0, 0, fmt.Errorf("exclude bank records: %w", err)
+	}
+	return r.Older, r.Newer, nil
+}

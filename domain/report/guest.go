@@ -1,0 +1,330 @@
+package report
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// GuestBalances are what guests have paid ahead and what they owe on a day, by where they are in their stay.
+type GuestBalances struct {
+	Currency   money.Currency  `json:"currency"`
+	Date       day.Day         `json:"date"`
+	Total      money.Cents     `json:"total" doc:"Positive: money held for guests; negative: guests owe it."`
+	Charges    money.Cents     `json:"charges"`
+	Payments   money.Cents     `json:"payments"`
+	Drilldown  *Drilldown      `json:"drilldown" doc:"The entries behind the total; charges and payments are those without and with a transaction."`
+	Data       []GuestGroup    `json:"data" doc:"The groups with listed reservations; totals are those of all pages, settled stays included."`
+	Aging      []GuestAge      `json:"aging" doc:"What departed guests owe, by days since departure."`
+	Pagination page.Pagination `json:"pagination" doc:"Counts reservations."`
+}
+
+// GuestFigures are the amounts that every level of the report has.
+type GuestFigures struct {
+	Total      money.Cents     `json:"total" doc:"Payments less charges: positive is held for the guest, negative is owed."`
+	Charges    money.Cents     `json:"charges"`
+	Payments   money.Cents     `json:"payments"`
+	Drilldown  *Drilldown      `json:"drilldown"`
+	Drilldowns GuestDrilldowns `json:"drilldowns"`
+}
+
+// GuestDrilldowns lead to the entries behind charges and payments.
+type GuestDrilldowns struct {
+	Charges  *Drilldown `json:"charges"`
+	Payments *Drilldown `json:"payments"`
+}
+
+// GuestGroup are the guests of one status.
+type GuestGroup struct {
+	Status Occupancy `json:"status"`
+	GuestFigures
+	Listings []GuestListing `json:"listings"`
+}
+
+// GuestListing is the part of one listing in a group; money without a listing has none.
+type GuestListing struct {
+	ID   *id.ID  `json:"id"`
+	Name *string `json:"name"`
+	GuestFigures
+	Reservations []GuestReservation `json:"reservations"`
+
+	of id.ID
+}
+
+// GuestReservation is a stay with an open balance, or in the group unassigned a posting that no reservation explains.
+type GuestReservation struct {
+	ID                     *id.ID   `json:"id"`
+	GuestName              *string  `json:"guestName"`
+	ConfirmationCode       *string  `json:"confirmationCode"`
+	BookingPlatform        *string  `json:"bookingPlatform"`
+	CheckIn                *day.Day `json:"checkIn"`
+	CheckOut               *day.Day `json:"checkOut"`
+	BookedAt               *day.Day `json:"bookedAt"`
+	CancelledAt            *day.Day `json:"cancelledAt"`
+	Nights                 *int     `json:"nights"`
+	TransactionReferenceID *string  `json:"transactionReferenceId" doc:"Of unassigned money: the short reference of the transaction."`
+	TransactionDate        *day.Day `json:"transactionDate"`
+	TransactionDescription *string  `json:"transactionDescription"`
+	GuestFigures
+}
+
+// GuestAge is what guests owe who departed some time ago.
+type GuestAge struct {
+	Bucket    string      `json:"bucket" enum:"0-30,31-60,61-90,90+" doc:"Days since departure."`
+	Count     int         `json:"count" doc:"Stays."`
+	CentTotal money.Cents `json:"centTotal" doc:"Positive."`
+	Drilldown *Drilldown  `json:"drilldown" doc:"Null when more than 1000 stays are behind it."`
+}
+
+// GuestFilter selects guest balances: query parameters, and the body of their export.
+type GuestFilter struct {
+	Date            *day.Day `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
+	OccupancyStatus string   `query:"occupancyStatus" json:"occupancyStatus,omitempty" enum:"departed,inHouse,upcoming,cancelled,unassigned,all" doc:"Default: all."`
+	ListingIDs      []id.ID  `query:"listingIds" json:"listingIds,omitempty"`
+	Channels        []string `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none. Leaves out unassigned money."`
+	Search          string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's name or the confirmation code; narrows the reservations listed, not the totals."`
+	IncludeSettled  bool     `query:"includeSettled" json:"includeSettled,omitempty" doc:"List stays with nothing open too."`
+	Currency        string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a currency that no bank account can hold.
+func (f GuestFilter) Resolve() []apierr.Issue { return currencyIssues(f.Currency) }
+
+type guestInput struct {
+	page.Params
+	GuestFilter
+}
+
+func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalances, error) {
+	return ReadGuestBalances(ctx, tx, &in.GuestFilter, in.Params)
+}
+
+// ReadGuestBalances reads the page of guest balances that a valid filter selects.
+func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
+	currency, err := currencyOr(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	chart, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	date := dateOr(tx, f.Date)
+	cells, err := guestCells(ctx, tx, &guestSelection{
+		accounts: chart.of(ClaimGuests), date: date, currency: currency, listingIDs: f.ListingIDs, channels: f.Channels, search: f.Search,
+		settled: f.IncludeSettled,
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := guestReport{chart: chart, behind: f.behind(date, currency)}
+	if f.OccupancyStatus != "" && f.OccupancyStatus != "all" {
+		g.only = Occupancy(f.OccupancyStatus)
+	}
+	shown := g.listed(cells)
+	total := int64(len(shown))
+	first := min(p.Rows(), total)
+	shown = shown[first:min(first+p.Limit, total)]
+	details, err := guestDetails(ctx, tx, shown)
+	if err != nil {
+		return nil, err
+	}
+	out := g.report(cells, shown, details)
+	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
+	out.Aging = g.aging(cells, date)
+	return out, nil
+}
+
+// behind selects the entries of all guest balances that the filter is about.
+func (f *GuestFilter) behind(date day.Day, currency money.Currency) Selection {
+	s := Selection{EndDate: &End{date}, Currency: string(currency), Channels: f.Channels}
+	if f.ListingIDs != nil {
+		s.ListingIDs = refsOf(f.ListingIDs...)
+	}
+	return s
+}
+
+// guestReport arranges cells.
+type guestReport struct {
+	chart  *trustChart
+	behind Selection
+	// only is the group asked for; empty for all.
+	only Occupancy
+}
+
+func (g *guestReport) wanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
+
+// listed are the cells that have a row of their own.
+func (g *guestReport) listed(cells []guestCell) []*guestCell {
+	var out []*guestCell
+	for i := range cells {
+		if c := &cells[i]; g.wanted(c) && c.Open && c.Matches {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// sum is what cells come to, with the entries that a selection has.
+func (g *guestReport) sum(charges, payments money.Cents, behind Selection) GuestFigures {
+	figures := GuestFigures{Charges: charges, Payments: payments, Total: payments - charges}
+	all, ok := g.chart.selection(ClaimGuests, behind)
+	if !ok {
+		return figures
+	}
+	charged, paid := all, all
+	charged.NotTransactionTypes, paid.TransactionTypes = transactionTypes(), transactionTypes()
+	total, charge, payment := drilldown(all), drilldown(charged), drilldown(paid)
+	figures.Drilldown, figures.Drilldowns = &total, GuestDrilldowns{&charge, &payment}
+	return figures
+}
+
+// transactionTypes are all types, which tell entries of transactions from others.
+func transactionTypes() []string { return []string{"deposit", "expense", "transfer", "payout"} }
+
+// groupKey names a group, or a listing in it.
+type groupKey struct {
+	status  Occupancy
+	listing id.ID
+	whole   bool
+}
+
+func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[detailKey]*guestDetail) *GuestBalances {
+	sums := map[groupKey]*guestCell{}
+	add := func(k groupKey, c *guestCell) {
+		if sums[k] == nil {
+			sums[k] = &guestCell{}
+		}
+		sums[k].Charges += c.Charges
+		sums[k].Payments += c.Payments
+	}
+	var all guestCell
+	for i := range cells {
+		if c := &cells[i]; g.wanted(c) {
+			add(groupKey{status: c.Status, whole: true}, c)
+			add(groupKey{status: c.Status, listing: c.ListingID}, c)
+			all.Charges += c.Charges
+			all.Payments += c.Payments
+		}
+	}
+	everything := g.behind
+	everything.OccupancyStatus = g.only
+	figures := g.sum(all.Charges, all.Payments, everything)
+	out := &GuestBalances{
+		Data: []GuestGroup{}, Total: figures.Total, Charges: figures.Charges, Payments: figures.Payments, Drilldown: figures.Drilldown,
+	}
+	for _, c := range shown {
+		behind := g.behind
+		behind.OccupancyStatus = c.Status
+		if n := len(out.Data); n == 0 || out.Data[n-1].Status != c.Status {
+			sum := sums[groupKey{status: c.Status, whole: true}]
+			out.Data = append(out.Data, GuestGroup{Status: c.Status, GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Listings: []GuestListing{}})
+		}
+		group := &out.Data[len(out.Data)-1]
+		behind.ListingIDs = refsOf(c.ListingID)
+		if n := len(group.Listings); n == 0 || group.Listings[n-1].of != c.ListingID {
+			sum := sums[groupKey{status: c.Status, listing: c.ListingID}]
+			l := GuestListing{GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Reservations: []GuestReservation{}, of: c.ListingID}
+			if !c.ListingID.IsZero() {
+				l.ID, l.Name = &c.ListingID, &c.ListingName
+			}
+			group.Listings = append(group.Listings, l)
+		}
+		at := &group.Listings[len(group.Listings)-1]
+		at.Reservations = append(at.Reservations, g.row(c, details[c.detailKey()], behind))
+	}
+	return out
+}
+
+// row is a listed cell.
+func (g *guestReport) row(c *guestCell, d *guestDetail, behind Selection) GuestReservation {
+	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = refsOf(c.ReservationID), c.TxnCode, "", nil
+	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
+	if d == nil {
+		return r
+	}
+	r.GuestName, r.ConfirmationCode, r.BookingPlatform = d.GuestName, d.ConfirmationCode, d.BookingPlatform
+	r.CheckIn, r.CheckOut, r.BookedAt, r.CancelledAt = d.CheckIn, d.CheckOut, d.BookedAt, d.CancelledAt
+	r.TransactionReferenceID, r.TransactionDate, r.TransactionDescription = d.TransactionRef, d.TransactionDate, d.Description
+	if d.CheckIn != nil && d.CheckOut != nil {
+		nights := d.CheckIn.DaysUntil(*d.CheckOut)
+		r.ID, r.Nights = &c.ReservationID, &nights
+	}
+	return r
+}
+
+// aging parts what departed guests owe by the days since they left.
+func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
+	ages := []GuestAge{{Bucket: "0-30"}, {Bucket: "31-60"}, {Bucket: "61-90"}, {Bucket: "90+"}}
+	owing := make([][]stayBalance, len(ages))
+	for _, s := range stayBalances(cells) {
+		if g.only != "" && g.only != s.status || s.status != Departed || s.total >= 0 {
+			continue
+		}
+		at := 0
+		switch days := s.checkOut.DaysUntil(date); {
+		case days > 90:
+			at = 3
+		case days > 60:
+			at = 2
+		case days > 30:
+			at = 1
+		}
+		owing[at] = append(owing[at], s)
+	}
+	for i := range ages {
+		figure := g.chart.stays(owing[i], g.behind)
+		ages[i].Count, ages[i].CentTotal, ages[i].Drilldown = len(owing[i]), -figure.CentTotal, figure.Drilldown
+	}
+	return ages
+}
+
+// stayBalance is what is open on a stay, whatever listings its entries are in.
+type stayBalance struct {
+	reservationID id.ID
+	listingID     id.ID
+	status        Occupancy
+	checkOut      *day.Day
+	total         money.Cents
+}
+
+// stayBalances folds cells by reservation, in the order in which the reservations come; those that come to nothing are left out.
+func stayBalances(cells []guestCell) []stayBalance {
+	at := map[id.ID]int{}
+	var all []stayBalance
+	for i := range cells {
+		c := &cells[i]
+		if c.ReservationID.IsZero() {
+			continue
+		}
+		n, ok := at[c.ReservationID]
+		if !ok {
+			n = len(all)
+			at[c.ReservationID] = n
+			all = append(all, stayBalance{reservationID: c.ReservationID, listingID: c.ListingID, status: c.Status, checkOut: c.CheckOut})
+		}
+		all[n].total += c.total()
+	}
+	return slices.DeleteFunc(all, func(s stayBalance) bool { return s.total == 0 })
+}
+
+// stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can name.
+func (c *trustChart) stays(stays []stayBalance, behind Selection) TrustFigure {
+	var sum money.Cents
+	named := make([]id.ID, len(stays))
+	for i := range stays {
+		sum += stays[i].total
+		named[i] = stays[i].reservationID
+	}
+	if len(stays) == 0 || len(stays) > maxReferences {
+		return TrustFigure{CentTotal: sum}
+	}
+	behind.OccupancyStatus, behind.Channels, behind.ReservationIDs = "", nil, refsOf(named...)
+	return c.figure(ClaimGuests, sum, behind)
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// guestCell is what stands on the guest accounts for a stay in a listing, or for a posting without a reservation. Settled stays of a status
+// and listing are one cell without a reservation: nothing is open on them, but what was charged and paid is.
+type guestCell struct {
+	Status        Occupancy
+	Open          bool
+	ReservationID id.ID
+	ListingID     id.ID
+	ListingName   string
+	// SourceID and TxnCode name the posting of an unassigned cell.
+	SourceID id.ID
+	TxnCode  string
+	CheckOut *day.Day
+	// Matches the search, when there is one.
+	Matches  bool
+	Charges  money.Cents
+	Payments money.Cents
+}
+
+// total is positive for money held for the guest and negative for what the guest owes.
+func (g *guestCell) total() money.Cents { return g.Payments - g.Charges }
+
+// guestSelection says which guest balances are read.
+type guestSelection struct {
+	accounts   []id.ID
+	date       day.Day
+	currency   money.Currency
+	listingIDs []id.ID
+	channels   []string
+	search     string
+	settled    bool
+	// balancesOnly reads what is open, as payments, and not how it came about.
+	balancesOnly bool
+}
+
+// occupancySQL is the status of a reservation r (null for none) at the end of the day @date, as journal entries are filtered by it.
+const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 'booked' then 'cancelled' when r.check_out <= @date then 'departed'
+	when r.check_in <= @date then 'inHouse' else 'upcoming' end`
+
+// guestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed. What a transaction brought
+// is a payment, all else a charge.
+func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
+	args := db.Args{
+		"team": tx.Team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": likeOrEmpty(s.search),
+	}
+	where := ""
+	if s.listingIDs != nil {
+		where += ` and e.listing_id = any(@listings)`
+		args["listings"] = s.listingIDs
+	}
+	of := ""
+	if s.channels != nil {
+		of = ` where coalesce(r.booking_platform, 'null') = any(@channels) and r.id is not null`
+		args["channels"] = s.channels
+	}
+	sums := `coalesce(sum(e.cent_total) filter (where t.id is null), 0) as charges, coalesce(-sum(e.cent_total) filter (where t.id is not null), 0) as payments
+			from ledger_entry e left join transaction t on t.team_id = @team and t.id = e.transaction_id`
+	open := ""
+	if s.balancesOnly {
+		sums, open = `0 as charges, -sum(e.cent_total) as payments from ledger_entry e`, ` having sum(e.cent_total) <> 0`
+	}
+	cells, err := db.Select[guestCell](ctx, tx, `
+		with booked as (
+			select e.reservation_id, e.listing_id, case when e.reservation_id is null then e.source_id end as source_id,
+				case when e.reservation_id is null then e.txn_code else '' end as txn_code, `+sums+`
+			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
+				and e.ledger = 'trust' and e.status = 'active'`+where+`
+			group by 1, 2, 3, 4`+open+`
+		), told as (
+			select `+occupancySQL+` as status, b.charges <> b.payments or @settled::boolean as open, b.reservation_id, b.listing_id, b.source_id, b.txn_code,
+				r.check_in, r.check_out, b.charges, b.payments,
+				@search::text = '' or coalesce(r.guest_name ilike @search, false) or coalesce(r.confirmation_code ilike @search, false) as matches
+			from booked b left join reservation r on r.team_id = @team and r.id = b.reservation_id`+of+`
+		), folded as (
+			select status, open, case when open then reservation_id end as reservation_id, listing_id, case when open then source_id end as source_id,
+				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in, case when open then check_out end as check_out, open and matches as matches,
+				sum(charges)::bigint as charges, sum(payments)::bigint as payments
+			from told group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+		)
+		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches, f.charges, f.payments
+		from folded f left join listing l on l.team_id = @team and l.id = f.listing_id
+		order by array_position(array['departed', 'inHouse', 'upcoming', 'cancelled', 'unassigned'], f.status), l.name nulls last, f.listing_id,
+			f.check_in nulls last, f.reservation_id, f.txn_code`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read guest balances: %w", err)
+	}
+	return cells, nil
+}
+
+// guestDetail is what is shown of a stay, or of a posting without one.
+type guestDetail struct {
+	// ID is the reservation, or the source of the posting.
+	ID               id.ID
+	TxnCode          string
+	CheckIn          *day.Day
+	CheckOut         *day.Day
+	BookedAt         *day.Day
+	CancelledAt      *day.Day
+	BookingPlatform  *string
+	GuestName        *string
+	ConfirmationCode *string
+	TransactionRef   *string
+	TransactionDate  *day.Day
+	Description      *string
+}
+
+// detailKey finds the detail of a cell.
+type detailKey struct {
+	id      id.ID
+	txnCode string
+}
+
+func (g *guestCell) detailKey() detailKey {
+	if g.TxnCode != "" {
+		return detailKey{g.SourceID, g.TxnCode}
+	}
+	return detailKey{g.ReservationID, ""}
+}
+
+// guestDetails reads what a page of cells shows.
+func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detailKey]*guestDetail, error) {
+	ids, codes := make([]id.ID, len(shown)), make([]string, len(shown))
+	for i, c := range shown {
+		k := c.detailKey()
+		ids[i], codes[i] = k.id, k.txnCode
+	}
+	rows, err := db.Select[guestDetail](ctx, tx, `
+		select k.id, k.txn_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code,
+			t.short_ref as transaction_ref, e.txn_at as transaction_date, coalesce(t.description, e.description) as description
+		from unnest(@ids::uuid[], @codes::text[]) k (id, txn_code)
+		left join reservation r on r.team_id = @team and r.id = k.id and k.txn_code = ''
+		left join lateral (select o.txn_at, o.description, o.transaction_id from ledger_entry o
+			where o.team_id = @team and o.source_id = k.id and o.txn_code = k.txn_code order by o.ref limit 1) e on k.txn_code <> ''
+		left join transaction t on t.team_id = @team and t.id = e.transaction_id`,
+		db.Args{"team": tx.Team, "ids": ids, "codes": codes})
+	if err != nil {
+		return nil, fmt.Errorf("read the stays of guest balances: %w", err)
+	}
+	out := make(map[detailKey]*guestDetail, len(rows))
+	for i := range rows {
+		out[detailKey{rows[i].ID, rows[i].TxnCode}] = &rows[i]
+	}
+	return out, nil
+}
+
+// likeOrEmpty is the pattern of a search, empty for none.
+func likeOrEmpty(search string) string {
+	if search == "" {
+		return ""
+	}
+	return page.Like(search)
+}

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+)
+
+// Start is the query parameter startDate: a day, a month or a year, which stands for its first day (PAG-36).
+type Start struct{ day.Day }
+
+// End is the query parameter endDate: a day, a month or a year, which stands for its last day (PAG-36).
+type End struct{ day.Day }
+
+// UnmarshalText reads YYYY, YYYY-MM or YYYY-MM-DD as its first day.
+func (s *Start) UnmarshalText(text []byte) error {
+	first, _, err := day.ParseBoundary(string(text))
+	s.Day = first
+	return err
+}
+
+// UnmarshalText reads YYYY, YYYY-MM or YYYY-MM-DD as its last day.
+func (e *End) UnmarshalText(text []byte) error {
+	_, last, err := day.ParseBoundary(string(text))
+	e.Day = last
+	return err
+}
+
+// UnmarshalJSON reads the same from a body.
+func (s *Start) UnmarshalJSON(data []byte) error {
+	text, err := boundaryText(data)
+	if err != nil {
+		return err
+	}
+	return s.UnmarshalText(text)
+}
+
+// UnmarshalJSON reads the same from a body.
+func (e *End) UnmarshalJSON(data []byte) error {
+	text, err := boundaryText(data)
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalText(text)
+}
+
+func boundaryText(data []byte) ([]byte, error) {
+	if len(data) < 2 || data[0] != '"' || data[len(data)-1] != '"' {
+		return nil, day.ErrFormat
+	}
+	return data[1 : len(data)-1], nil
+}
+
+// Period is the pair of days that a report is about.
+type Period struct {
+	StartDate Start `query:"startDate" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   End   `query:"endDate" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+}
+
+// check refuses a period that ends before it starts.
+func (p Period) check() []apierr.Issue {
+	if p.EndDate.Before(p.StartDate.Day) {
+		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endDate")}
+	}
+	return nil
+}
+
+// Range is the pair of parameters that select by one date range (PAG-33 to PAG-35).
+type Range struct {
+	DateRange               string `query:"dateRange" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; instead of startDate and endDate."`
+	IsDateRangeEndInclusive *bool  `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" doc:"Default: true."`
+}
+
+func (r Range) days() (day.Range, error) {
+	return day.ParseRange(r.DateRange, r.IsDateRangeEndInclusive == nil || *r.IsDateRangeEndInclusive)
+}
+
+func queryIssue(message, code, name string) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: []any{name}, Schema: "query"}
+}

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"stayledger/domain/account"
+	"stayledger/domain/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an export. Every field
+// narrows; a field whose name starts with not gives the entries that the field without it leaves out.
+type Selection struct {
+	StartDate *Start `query:"startDate" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   *End   `query:"endDate" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+
+	IDs                []id.ID `query:"ids" json:"ids,omitempty"`
+	AccountIDs         []id.ID `query:"accountIds" json:"accountIds,omitempty"`
+	CategoryIDs        []id.ID `query:"categoryIds" json:"categoryIds,omitempty" doc:"Entries of accounts in these categories."`
+	ListingIDs         []Ref   `query:"listingIds" json:"listingIds,omitempty" doc:"Here and below null, or unmapped, stands for entries without such an id."`
+	ContactIDs         []Ref   `query:"contactIds" json:"contactIds,omitempty"`
+	ReservationIDs     []Ref   `query:"reservationIds" json:"reservationIds,omitempty"`
+	TransactionIDs     []Ref   `query:"transactionIds" json:"transactionIds,omitempty"`
+	OwnershipPeriodIDs []Ref   `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty"`
+	StatementIDs       []Ref   `query:"statementIds" json:"statementIds,omitempty"`
+	RecurringFeeIDs    []Ref   `query:"recurringFeeIds" json:"recurringFeeIds,omitempty"`
+
+	NotAccountIDs         []id.ID `query:"notAccountIds" json:"notAccountIds,omitempty"`
+	NotCategoryIDs        []id.ID `query:"notCategoryIds" json:"notCategoryIds,omitempty"`
+	NotListingIDs         []Ref   `query:"notListingIds" json:"notListingIds,omitempty" doc:"Here and below null leaves out the entries without such an id, which are selected otherwise."`
+	NotContactIDs         []Ref   `query:"notContactIds" json:"notContactIds,omitempty"`
+	NotReservationIDs     []Ref   `query:"notReservationIds" json:"notReservationIds,omitempty"`
+	NotTransactionIDs     []Ref   `query:"notTransactionIds" json:"notTransactionIds,omitempty"`
+	NotOwnershipPeriodIDs []Ref   `query:"notOwnershipPeriodIds" json:"notOwnershipPeriodIds,omitempty"`
+	NotStatementIDs       []Ref   `query:"notStatementIds" json:"notStatementIds,omitempty"`
+	NotRecurringFeeIDs    []Ref   `query:"notRecurringFeeIds" json:"notRecurringFeeIds,omitempty"`
+
+	AccountClassifications []account.Classification `query:"accountClassifications" json:"accountClassifications,omitempty"`
+	TransactionTypes       []string                 `query:"transactionTypes" json:"transactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of such transactions."`
+	NotTransactionTypes    []string                 `query:"notTransactionTypes" json:"notTransactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of other transactions, or of none."`
+	TriggerTypes           []string                 `query:"triggerTypes" json:"triggerTypes,omitempty" maxLength:"50" doc:"What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual."`
+	NotTriggerTypes        []string                 `query:"notTriggerTypes" json:"notTriggerTypes,omitempty" maxLength:"50"`
+	Channels               []string                 `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Entries of reservations from these booking platforms; null stands for reservations that name none."`
+	NotChannels            []string                 `query:"notChannels" json:"notChannels,omitempty" maxLength:"100" doc:"Entries of other reservations, or of none."`
+	BusinessModels         []string                 `query:"businessModels" json:"businessModels,omitempty" enum:"managed,co_host,co_host_airbnb" doc:"Entries of ownership periods under these models."`
+	OccupancyStatus        Occupancy                `query:"occupancyStatus" json:"occupancyStatus,omitempty" doc:"Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned."`
+	Party                  ledger.Party             `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
+	Ledger                 ledger.Ledger            `query:"ledger" json:"ledger,omitempty" enum:"trust,operating,historical" doc:"Default: trust and operating."`
+	Status                 ledger.Status            `query:"status" json:"status,omitempty" enum:"active,inactive" doc:"Default: active."`
+	BalanceSheetRows       []SheetRow               `query:"balanceSheetRows" json:"balanceSheetRows,omitempty" doc:"Entries that stand in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification."`
+	Attached               *bool                    `query:"attached" json:"attached,omitempty" doc:"Whether the entry is attached to an owner statement."`
+	Locked                 *bool                    `query:"locked" json:"locked,omitempty" doc:"Whether closed books, an owner statement or a reconciliation holds the entry."`
+	Amount                 []string                 `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Cents, debit positive: an amount or a range with both ends such as 100...200; of several any."`
+	Search                 string                   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description or of the transaction code."`
+	TxnCode                string                   `query:"txnCode" json:"txnCode,omitempty" maxLength:"200"`
+	Currency               string                   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
+	CreatedAtFrom          *day.Instant             `query:"createdAtFrom" json:"createdAtFrom,omitempty" doc:"Inclusive."`
+	CreatedAtTo            *day.Instant             `query:"createdAtTo" json:"createdAtTo,omitempty" doc:"Exclusive."`
+	Range
+}
+
+// Occupancy tells where the guest of a reservation is on a day.
+type Occupancy string
+
+// The states of a stay.
+const (
+	Departed   Occupancy = "departed"
+	InHouse    Occupancy = "inHouse"
+	Upcoming   Occupancy = "upcoming"
+	Cancelled  Occupancy = "cancelled"
+	Unassigned Occupancy = "unassigned"
+)
+
+// Enum lists the states of a stay.
+func (Occupancy) Enum() []string {
+	return []string{string(Departed), string(InHouse), string(Upcoming), string(Cancelled), string(Unassigned)}
+}
+
+// Resolve refuses dates that contradict each other, and what no pattern can check.
+func (f Selection) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+	refuse := func(message, code, name string) { issues = append(issues, queryIssue(message, code, name)) }
+	if f.DateRange != "" {
+		if _, err := f.days(); err != nil {
+			refuse("Value is not a date range", "dateRange", "dateRange")
+		}
+		if f.StartDate != nil || f.EndDate != nil {
+			refuse("Dates are given either as a range or by start and end", "dateConflict", "dateRange")
+		}
+	}
+	if f.StartDate != nil && f.EndDate != nil && f.EndDate.Before(f.StartDate.Day) {
+		refuse("The period ends before it starts", "dateOrder", "endDate")
+	}
+	if f.OccupancyStatus != "" && f.OccupancyStatus != Unassigned && f.EndDate == nil {
+		refuse("Occupancy is told at the end of a day", "required", "endDate")
+	}
+	if _, err := money.ParseCurrency(f.Currency); f.Currency != "" && errors.Is(err, money.ErrCurrency) {
+		refuse("Value is not an active currency code", "currency", "currency")
+	}
+	for _, text := range f.Amount {
+		if _, _, ok := amounts(text); !ok {
+			refuse("Value is not an amount or a range of amounts", "malformed", "amount")
+		}
+	}
+	return issues
+}
+
+// amounts reads an amount, or a range with both ends.
+func amounts(text string) (low, high int64, ok bool) {
+	from, to, isRange := strings.Cut(text, "...")
+	if !isRange {
+		to = from
+	}
+	low, errLow := strconv.ParseInt(from, 10, 64)
+	high, errHigh := strconv.ParseInt(to, 10, 64)
+	return low, high, errLow == nil && errHigh == nil && low <= high && low > math.MinInt64 && high < math.MaxInt64
+}

@@ -1,0 +1,300 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/account"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// TaxLiability is what stays brought that is taxed, and the tax that guests were charged, recognised in a period.
+type TaxLiability struct {
+	Currency  money.Currency `json:"currency"`
+	StartDate day.Day        `json:"startDate"`
+	EndDate   day.Day        `json:"endDate" doc:"Last day, included."`
+	TaxFigures
+	Data []TaxListing `json:"data"`
+}
+
+// TaxFigures are the totals of a level of the report.
+type TaxFigures struct {
+	TaxableIncomeTotal    money.Cents   `json:"taxableIncomeTotal"`
+	CollectableTaxesTotal money.Cents   `json:"collectableTaxesTotal"`
+	Drilldowns            TaxDrilldowns `json:"drilldowns"`
+}
+
+// TaxDrilldowns lead to the entries behind both amounts.
+type TaxDrilldowns struct {
+	TaxableIncome    *Drilldown `json:"taxableIncome"`
+	CollectableTaxes *Drilldown `json:"collectableTaxes" doc:"Null while the team has no account for lodging taxes."`
+}
+
+// TaxListing is a listing's part.
+type TaxListing struct {
+	ID   *id.ID  `json:"id"`
+	Name *string `json:"name"`
+	TaxFigures
+	Channels []TaxChannel `json:"channels"`
+}
+
+// TaxChannel is the part of a listing's stays that one channel brought.
+type TaxChannel struct {
+	Name *string `json:"name" doc:"Booking platform; null for stays that name none."`
+	TaxFigures
+	Reservations []TaxReservation `json:"reservations"`
+}
+
+// TaxReservation is a stay's part.
+type TaxReservation struct {
+	ID               id.ID         `json:"id"`
+	GuestName        *string       `json:"guestName"`
+	ConfirmationCode *string       `json:"confirmationCode"`
+	CheckIn          day.Day       `json:"checkIn"`
+	CheckOut         day.Day       `json:"checkOut"`
+	BookedAt         *day.Day      `json:"bookedAt"`
+	Nights           int           `json:"nights"`
+	TaxableIncome    money.Cents   `json:"taxableIncome"`
+	CollectableTaxes money.Cents   `json:"collectableTaxes"`
+	Drilldowns       TaxDrilldowns `json:"drilldowns"`
+}
+
+// TaxFilter selects a sales-tax liability report: query parameters, and the body of its export.
+type TaxFilter struct {
+	Period
+	TaxableLineIDs []id.ID  `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
+	Channels       []string `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
+	ListingIDs     []id.ID  `query:"listingIds" json:"listingIds,omitempty"`
+	Currency       string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a period that ends before it starts and a currency that no bank account can hold.
+func (f TaxFilter) Resolve() []apierr.Issue {
+	return append(f.check(), currencyIssues(f.Currency)...)
+}
+
+// notCollected are the transactions that pay tax on rather than charge it.
+func notCollected() []string { return []string{"expense", "transfer", "payout"} }
+
+type taxRow struct {
+	ListingID        id.ID
+	ListingName      *string
+	BookingPlatform  *string
+	ID               id.ID
+	GuestName        *string
+	ConfirmationCode *string
+	CheckIn          day.Day
+	CheckOut         day.Day
+	BookedAt         *day.Day
+	Income           money.Cents
+	Taxes            money.Cents
+}
+
+type taxInput struct{ TaxFilter }
+
+func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, error) {
+	return ReadTaxLiability(ctx, tx, &in.TaxFilter)
+}
+
+// ReadTaxLiability reads the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
+// line type.
+func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter) (*TaxLiability, error) {
+	currency, err := currencyOr(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	chart, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
+	if err != nil {
+		return nil, err
+	}
+	r := taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, NotReservationIDs: refsOf(id.Zero),
+	}}
+	if f.ListingIDs != nil {
+		r.behind.ListingIDs = refsOf(f.ListingIDs...)
+	}
+	rows, err := r.read(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := r.arrange(rows)
+	out.Currency, out.StartDate, out.EndDate = currency, f.StartDate.Day, f.EndDate.Day
+	return out, nil
+}
+
+// taxedAccounts are the accounts that ids of accounts and of line mappings stand for.
+func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	type named struct{ ID, AccountID id.ID }
+	rows, err := db.Select[named](ctx, tx, `
+		select id, id as account_id from account where team_id = @team and id = any(@ids)
+		union all
+		select id, account_id from reservation_line_mapping where team_id = @team and id = any(@ids) and account_id is not null`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find taxed accounts: %w", err)
+	}
+	found := map[id.ID]id.ID{}
+	for _, r := range rows {
+		found[r.ID] = r.AccountID
+	}
+	var accounts []id.ID
+	var issues []apierr.Issue
+	for i, v := range ids {
+		switch a := found[v]; {
+		case a.IsZero():
+			issue := queryIssue("No account and no mapped line type has this id", "notFound", "taxableLineIds")
+			issue.Path = append(issue.Path, i)
+			issues = append(issues, issue)
+		case !slices.Contains(accounts, a):
+			accounts = append(accounts, a)
+		}
+	}
+	if issues != nil {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	return accounts, nil
+}
+
+// lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the manager's fees and markups,
+// unless tax lines of reservations go there too.
+func (c *trustChart) lodgingTaxes() []id.ID {
+	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
+		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines
+	})
+}
+
+type taxReport struct {
+	taxes, taxed []id.ID
+	behind       Selection
+}
+
+func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
+	args := db.Args{
+		"team": tx.Team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
+		"not_collected": notCollected(),
+	}
+	where := ""
+	if f.ListingIDs != nil {
+		where += " and e.listing_id = any(@listings)"
+		args["listings"] = f.ListingIDs
+	}
+	if f.Channels != nil {
+		where += " and coalesce(r.booking_platform, 'null') = any(@channels)"
+		args["channels"] = f.Channels
+	}
+	rows, err := db.Select[taxRow](ctx, tx, `
+		with booked as (
+			select e.reservation_id, e.listing_id,
+				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
+				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxes::uuid[]) and t.id is null), 0)::bigint as taxes
+			from ledger_entry e join reservation r on r.team_id = @team and r.id = e.reservation_id
+			left join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = any(@not_collected)
+			where e.team_id = @team and e.account_id = any(@taxed::uuid[] || @taxes::uuid[]) and e.txn_at between @start and @end
+				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active'`+where+`
+			group by 1, 2
+		)
+		select b.listing_id, l.name as listing_name, r.booking_platform, r.id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booked_at,
+			b.income, b.taxes
+		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
+		left join listing l on l.team_id = @team and l.id = b.listing_id
+		where b.income <> 0 or b.taxes <> 0
+		order by l.name nulls last, b.listing_id, r.booking_platform nulls last, r.check_in, r.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read taxes: %w", err)
+	}
+	return rows, nil
+}
+
+// figures are the totals of a level with what is behind them.
+func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigures {
+	f := TaxFigures{TaxableIncomeTotal: income, CollectableTaxesTotal: taxes}
+	earned, charged := behind, behind
+	earned.AccountIDs, charged.AccountIDs = r.taxed, r.taxes
+	charged.NotTransactionTypes = notCollected()
+	d := drilldown(earned)
+	f.Drilldowns.TaxableIncome = &d
+	if len(r.taxes) > 0 {
+		d := drilldown(charged)
+		f.Drilldowns.CollectableTaxes = &d
+	}
+	return f
+}
+
+// arrange groups rows, which come by listing and channel.
+func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
+	out := &TaxLiability{Data: []TaxListing{}}
+	var income, taxes money.Cents
+	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
+		behind := r.behind
+		behind.ListingIDs = refsOf(of[0].ListingID)
+		l := TaxListing{Name: of[0].ListingName, Channels: []TaxChannel{}}
+		if !of[0].ListingID.IsZero() {
+			l.ID = &of[0].ListingID
+		}
+		var listingIncome, listingTaxes money.Cents
+		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
+			c := r.channel(via, behind)
+			listingIncome += c.TaxableIncomeTotal
+			listingTaxes += c.CollectableTaxesTotal
+			l.Channels = append(l.Channels, c)
+		}
+		l.TaxFigures = r.figures(listingIncome, listingTaxes, behind)
+		income, taxes = income+listingIncome, taxes+listingTaxes
+		out.Data = append(out.Data, l)
+	}
+	out.TaxFigures = r.figures(income, taxes, r.behind)
+	return out
+}
+
+func (r *taxReport) channel(rows []taxRow, behind Selection) TaxChannel {
+	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: make([]TaxReservation, len(rows))}
+	behind.Channels = []string{channelName(&rows[0])}
+	var income, taxes money.Cents
+	for i := range rows {
+		row := &rows[i]
+		stay := behind
+		stay.Channels, stay.NotReservationIDs, stay.ReservationIDs = nil, nil, refsOf(row.ID)
+		c.Reservations[i] = TaxReservation{
+			ID: row.ID, GuestName: row.GuestName, ConfirmationCode: row.ConfirmationCode, CheckIn: row.CheckIn, CheckOut: row.CheckOut,
+			BookedAt: row.BookedAt, Nights: row.CheckIn.DaysUntil(row.CheckOut), TaxableIncome: row.Income, CollectableTaxes: row.Taxes,
+			Drilldowns: r.figures(row.Income, row.Taxes, stay).Drilldowns,
+		}
+		income += row.Income
+		taxes += row.Taxes
+	}
+	c.TaxFigures = r.figures(income, taxes, behind)
+	return c
+}
+
+// channelName is what selects the stays of a channel; null selects those of none.
+func channelName(r *taxRow) string {
+	if r.BookingPlatform == nil {
+		return noneText
+	}
+	return *r.BookingPlatform
+}
+
+// chunksBy parts a list where neighbours differ.
+func chunksBy[T any](list []T, same func(a, b *T) bool) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for from := 0; from < len(list); {
+			to := from + 1
+			for to < len(list) && same(&list[from], &list[to]) {
+				to++
+			}
+			if !yield(list[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}

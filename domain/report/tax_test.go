@@ -1,0 +1,77 @@
+package report_test
+
+import (
+	"testing"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+func TestSalesTaxLiability(t *testing.T) {
+	t.Parallel()
+	b := newTrustBooks(t)
+	alder, birch := b.listing("Alder"), b.listing("Birch")
+	charge := func(stay, listing id.ID, at string, rent, cleaning, tax int64) {
+		b.book(stay, false, at, dr("2000", cents64(rent+cleaning+tax)).of(stay, listing), cr("4000", cents64(rent)).owners(listing, id.Zero).of(stay, listing),
+			cr("4010", cents64(cleaning)).owners(listing, id.Zero).of(stay, listing), cr("2100", cents64(tax)).of(stay, listing))
+	}
+	direct := b.stayed(birch, "2026-01-10", "2026-01-15", "booked", "direct")
+	charge(direct, birch, "2026-01-10", 1000, 150, 138)
+	charge(direct, birch, "2026-02-01", 500, 50, 66)
+	channel := b.stayed(birch, "2026-01-20", "2026-01-22", "booked", "airbnb")
+	charge(channel, birch, "2026-01-20", 900, 120, 90)
+	unnamed := b.stayed(alder, "2026-01-20", "2026-01-22", "booked", "")
+	charge(unnamed, alder, "2026-01-31", 100, 10, 12)
+	// The channel keeps part of the tax: guests were charged less. A remittance changes nothing, the tax on a bill is not the guests'.
+	withheld := b.transacted("deposit", "2026-01-21", false)
+	b.book(withheld, true, "2026-01-21", dr("2100", 40).of(channel, birch), cr("1000", 40))
+	remitted := b.transacted("expense", "2026-01-25", false)
+	b.book(remitted, true, "2026-01-25", dr("2100", 138).of(direct, birch), cr("1000", 138))
+	bill := b.transacted("expense", "2026-01-26", false)
+	b.book(bill, true, "2026-01-26", dr("5200", 15).owners(birch, id.Zero), cr("2110", 15).of(direct, birch))
+
+	path := "/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01&taxableLineIds="
+	r := b.Get(path + b.accounts["4000"].String() + "," + b.accounts["4010"].String()).Want(200)
+	wantInts(t, r, map[string]int64{
+		"taxableIncomeTotal": 1150 + 1020 + 110, "collectableTaxesTotal": 138 + 50 + 12, "data.0.collectableTaxesTotal": 12,
+		"data.1.taxableIncomeTotal": 2170, "data.1.channels.0.collectableTaxesTotal": 50, "data.1.channels.1.taxableIncomeTotal": 1150,
+		"data.1.channels.1.reservations.0.taxableIncome": 1150, "data.1.channels.1.reservations.0.collectableTaxes": 138,
+		"data.1.channels.1.reservations.0.nights": 5,
+	})
+	if r.String("data.0.name") != "Alder" || r.String("data.1.channels.0.name") != "airbnb" || r.Value("data.0.channels.0.name") != nil {
+		t.Error("listings and channels come by name")
+	}
+	if n := b.proves(t, r); n != 2*(1+2+3+3) {
+		t.Errorf("%d figures have a drill-down", n)
+	}
+	rent := path + b.accounts["4000"].String()
+	for filter, want := range map[string][2]int64{
+		"":                              {2000, 200},
+		"&channels=airbnb":              {900, 50},
+		"&channels=direct,null":         {1100, 150},
+		"&listingIds=" + alder.String(): {100, 12},
+		"&currency=eur":                 {0, 0},
+	} {
+		r := b.Get(rent + filter).Want(200)
+		wantInts(t, r, map[string]int64{"taxableIncomeTotal": want[0], "collectableTaxesTotal": want[1]})
+		b.proves(t, r)
+	}
+	mapped := b.Get(path + b.mapping("rent").String()).Want(200)
+	wantInts(t, mapped, map[string]int64{"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200})
+}
+
+// Proves: PAG-36.
+func TestSalesTaxLiabilityRefuses(t *testing.T) {
+	t.Parallel()
+	b, other := newTrustBooks(t), newTrustBooks(t)
+	path := "/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01&taxableLineIds="
+	b.Get(path+other.accounts["4000"].String()).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "taxableLineIds.0")
+	b.Get("/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("required", "taxableLineIds")
+	b.Get("/reports/sales-tax-liability?startDate=2026-02&endDate=2026-01&taxableLineIds="+b.accounts["4000"].String()).
+		WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endDate")
+	b.Get("/reports/sales-tax-liability?startDate=2026-W1&endDate=2026-01&taxableLineIds=" + b.accounts["4000"].String()).Want(400)
+	empty := b.Get(path + b.accounts["4000"].String()).Want(200)
+	if empty.Len("data") != 0 {
+		t.Error("no stays, no rows")
+	}
+}

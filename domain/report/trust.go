@@ -1,0 +1,212 @@
+package report
+
+import (
+	"cmp"
+	"context"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// TrustReconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
+// are the same number in a trust that is in order.
+type TrustReconciliation struct {
+	Currency    money.Currency  `json:"currency"`
+	Date        day.Day         `json:"date"`
+	Bank        BankLeg         `json:"bank"`
+	Book        BookLeg         `json:"book"`
+	Liabilities LiabilityLeg    `json:"liabilities"`
+	Difference  TrustDifference `json:"difference"`
+	Warnings    []TrustWarning  `json:"warnings"`
+}
+
+// TrustDifference is what the legs differ by; zero when they agree.
+type TrustDifference struct {
+	BankToBook        money.Cents `json:"bankToBook" doc:"Adjusted bank balance less book balance."`
+	BookToLiabilities money.Cents `json:"bookToLiabilities" doc:"Book balance less liabilities: zero in books that balance."`
+}
+
+// BookLeg is what the trust has according to the books.
+type BookLeg struct {
+	TrustFigure
+	Accounts []TrustAccount `json:"accounts"`
+}
+
+// TrustAccount is the part of one account in a row.
+type TrustAccount struct {
+	Account AccountRef `json:"account"`
+	TrustFigure
+}
+
+// LiabilityLeg is to whom the trust is owed. Positive is owed by the trust; the rows add up to the total.
+type LiabilityLeg struct {
+	CentTotal          money.Cents   `json:"centTotal"`
+	GuestBalances      GuestSplit    `json:"guestBalances"`
+	Rows               []TrustRow    `json:"rows" doc:"What is nobody's of the three parties."`
+	OwnerBalances      OwnerBalances `json:"ownerBalances"`
+	ManagerBalance     TrustFigure   `json:"managerBalance"`
+	FundsHeldElsewhere TrustRow      `json:"fundsHeldElsewhere" doc:"Negative: trust money that is not at a bank, such as processors' reserves."`
+}
+
+// TrustRow is a kind of liability with its accounts.
+type TrustRow struct {
+	Claim Claim `json:"claim"`
+	TrustFigure
+	Accounts []TrustAccount `json:"accounts"`
+}
+
+// TrustFilter selects a reconciliation: query parameters, and the body of its export.
+type TrustFilter struct {
+	Date     *day.Day `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
+	Currency string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a currency that no bank account can hold.
+func (f TrustFilter) Resolve() []apierr.Issue { return currencyIssues(f.Currency) }
+
+type trustInput struct{ TrustFilter }
+
+func trustReconciliation(ctx context.Context, tx *db.Tx, in *trustInput) (*TrustReconciliation, error) {
+	return ReadTrust(ctx, tx, &in.TrustFilter)
+}
+
+// ReadTrust reconciles the trust that a valid filter selects.
+func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconciliation, error) {
+	currency, err := currencyOr(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, false)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := ownersOf(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	bank, err := bankLeg(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	out := &TrustReconciliation{Currency: currency, Date: p.date, Bank: *bank, Book: p.book(), Liabilities: p.liabilities(owners)}
+	out.Difference.BankToBook = bank.AdjustedBalance - out.Book.CentTotal
+	out.Difference.BookToLiabilities = out.Book.CentTotal - out.Liabilities.CentTotal
+	found := findings{}
+	for i := range owners {
+		found.owners(&owners[i], p.date)
+	}
+	if manager := out.Liabilities.ManagerBalance; manager.CentTotal < 0 {
+		found.add(WarnNegativeManager, WarningItem{TrustFigure: manager})
+	}
+	found.guests(p.guests, p.behind())
+	found.banks(bank)
+	if err := found.operatingCosts(ctx, tx, p); err != nil {
+		return nil, err
+	}
+	out.Warnings = found.warnings(p.chart)
+	return out, nil
+}
+
+// book is the second leg: what is on the trust's bank accounts.
+func (p *position) book() BookLeg {
+	leg := BookLeg{Accounts: []TrustAccount{}}
+	leg.TrustFigure = p.chart.figure(ClaimBank, -p.byClaim[ClaimBank], p.behind())
+	for _, v := range p.banks() {
+		behind := p.behind()
+		behind.AccountIDs = []id.ID{v}
+		figure := p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind)
+		leg.Accounts = append(leg.Accounts, TrustAccount{p.chart.at[v].ref(), figure})
+	}
+	return leg
+}
+
+// liabilities is the third leg.
+func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
+	leg := LiabilityLeg{
+		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []TrustRow{}, ManagerBalance: p.figure(ClaimManager),
+		OwnerBalances: OwnerBalances{TrustFigure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
+	}
+	for _, claim := range nobodys() {
+		if claim == ClaimHeldElsewhere {
+			leg.FundsHeldElsewhere = p.row(claim)
+			continue
+		}
+		leg.Rows = append(leg.Rows, p.row(claim))
+	}
+	for claim, cents := range p.byClaim {
+		if claim != ClaimBank {
+			leg.CentTotal += cents
+		}
+	}
+	return leg
+}
+
+// row is a claim with those of its accounts that have a balance.
+func (p *position) row(claim Claim) TrustRow {
+	r := TrustRow{Claim: claim, TrustFigure: p.figure(claim), Accounts: []TrustAccount{}}
+	for i := range p.chart.accounts {
+		a := &p.chart.accounts[i]
+		cents := p.byAccount[accountKey{claim, a.ID}]
+		if cents == 0 {
+			continue
+		}
+		behind := p.behind()
+		behind.AccountIDs = []id.ID{a.ID}
+		r.Accounts = append(r.Accounts, TrustAccount{a.ref(), p.chart.figure(claim, cents, behind)})
+	}
+	return r
+}
+
+// compareListings orders by name, those without one last, and then by id.
+func compareListings(a, b *string, aID, bID *id.ID) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(*a, *b), aID.Compare(*bID))
+}
+
+// reconciliationEndpoints are the reports on whose money the trust holds.
+func reconciliationEndpoints() []api.Endpoint {
+	scopes := []string{"reports:read"}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/guest-balances", ID: "getGuestBalances", Tag: "Reports", Summary: "Guest balances", Scopes: scopes,
+			Doc: "What guests have paid ahead and what they owe at the end of a day, by occupancy status, listing and reservation. Pages count " +
+				"reservations; the totals are those of all pages.",
+		}, guestBalances),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/sales-tax-liability", ID: "getSalesTaxLiability", Tag: "Reports", Summary: "Sales-tax liability", Scopes: scopes,
+			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and reservation. What is remitted " +
+				"does not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
+		}, taxLiability),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/manager-statements", ID: "listManagerStatements", Tag: "Reports", Summary: "Manager statements", Scopes: scopes,
+			Doc: "The manager's part of the trust month by month, newest first, up to the current month. Never saved: it follows the books.",
+		}, managerStatements),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/manager-statements/detail", ID: "getManagerStatement", Tag: "Reports", Summary: "Manager statement", Scopes: scopes,
+			Doc: "The manager's part of the trust over a period, and how much of it can be drawn at its end.",
+		}, managerStatement),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/trust-reconciliation", ID: "getTrustReconciliation", Tag: "Reports", Summary: "Three-way trust reconciliation",
+			Scopes: scopes,
+			Doc: "Adjusted bank balance, book balance and liabilities at the end of a day, which are equal in a trust that is in order; what they " +
+				"differ by, and what should be looked at.",
+		}, trustReconciliation),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/trust-reconciliation/by-listing", ID: "getTrustReconciliationByListing", Tag: "Reports",
+			Summary: "Trust reconciliation by listing", Scopes: scopes,
+			Doc: "What the trust holds for each listing and to whom it is owed. Banks know no listings, so a listing's book balance is what its " +
+				"own entries leave for the bank.",
+		}, trustByListing),
+	}
+}

@@ -1,0 +1,220 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// BankLeg is what the banks say, brought to the day's books by what they have not seen yet.
+type BankLeg struct {
+	StatementBalance    money.Cents   `json:"statementBalance" doc:"The latest balance that the bank stated, with its movements since."`
+	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
+	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
+	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
+	Accounts            []BankAccount `json:"accounts"`
+}
+
+// BankAccount is the bank leg of one account beside its books.
+type BankAccount struct {
+	Account             AccountRef  `json:"account"`
+	StatementAt         *day.Day    `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
+	StatementBalance    money.Cents `json:"statementBalance"`
+	DepositsInTransit   money.Cents `json:"depositsInTransit"`
+	OutstandingPayments money.Cents `json:"outstandingPayments"`
+	AdjustedBalance     money.Cents `json:"adjustedBalance"`
+	BookBalance         TrustFigure `json:"bookBalance"`
+	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
+	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
+
+	records   int64
+	unmatched []unmatchedRecord
+}
+
+// Uncleared is what was booked on a bank account and not, or not wholly, matched with bank records by the day.
+type Uncleared struct {
+	TransactionID *id.ID      `json:"transactionId" doc:"Null for a manual journal."`
+	Date          day.Day     `json:"date"`
+	Description   string      `json:"description"`
+	Booked        TrustFigure `json:"booked"`
+	Open          money.Cents `json:"open" doc:"The part that is not matched."`
+}
+
+const unclearedShown = 100
+
+// unmatchedRecord is a bank record whose transactions do not add up to it.
+type unmatchedRecord struct {
+	ID        id.ID
+	AccountID id.ID
+	Open      money.Cents
+}
+
+// stated is what the bank says of an account.
+type stated struct {
+	AccountID id.ID
+	At        *day.Day
+	Balance   money.Cents
+	Records   int64
+}
+
+// statedBalances are the balances of bank accounts at the end of a day: the last one that the bank stated, and every later movement. A stated
+// balance is that of the end of its day.
+func statedBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) ([]stated, error) {
+	rows, err := db.Select[stated](ctx, tx, `
+		with last as (
+			select distinct on (account_id) account_id, date, balance from bank_record
+			where team_id = @team and account_id = any(@accounts::uuid[]) and status = 'active' and type = 'balance' and date <= @date
+			order by account_id, date desc, id desc
+		), moved as (
+			select r.account_id, count(*) as records,
+				coalesce(sum(r.amount) filter (where r.type = 'transaction' and (l.date is null or r.date > l.date)), 0) as amount
+			from bank_record r left join last l on l.account_id = r.account_id
+			where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
+			group by r.account_id
+		)
+		select m.account_id, l.date as at, (coalesce(l.balance, 0) + m.amount)::bigint as balance, m.records
+		from moved m left join last l on l.account_id = m.account_id`,
+		db.Args{"team": tx.Team, "accounts": accounts, "date": date})
+	if err != nil {
+		return nil, fmt.Errorf("read bank balances: %w", err)
+	}
+	return rows, nil
+}
+
+// unclearedRow is an uncleared transaction or journal, with what all of its account's come to.
+type unclearedRow struct {
+	AccountID     id.ID
+	TransactionID *id.ID
+	Date          day.Day
+	Description   string
+	Booked        money.Cents
+	Open          money.Cents
+	Transit       money.Cents
+	Outstanding   money.Cents
+}
+
+// unclearedOf is what the books have on bank accounts and matched bank records do not, by transaction or journal: the largest of each account.
+// An opening balance counts as seen once the bank has stated a balance, since that balance has it.
+func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) ([]unclearedRow, error) {
+	rows, err := db.Select[unclearedRow](ctx, tx, `
+		with booked as (
+			select e.account_id, e.source_id, (array_agg(e.transaction_id))[1] as transaction_id, min(e.txn_at) as date, sum(e.cent_total) as total
+			from ledger_entry e
+			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
+				and e.ledger = 'trust' and e.status = 'active'
+			group by 1, 2
+		), cleared as (
+			select m.account_id, m.transaction_id, sum(m.cent_total) as total
+			from bank_reconciliation m join bank_record r on r.team_id = m.team_id and r.id = m.bank_record_id
+			where m.team_id = @team and m.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
+			group by 1, 2
+		), compared as (
+			select coalesce(b.account_id, c.account_id) as account_id, coalesce(b.source_id, c.transaction_id) as source_id,
+				coalesce(b.transaction_id, c.transaction_id) as transaction_id, b.date, coalesce(b.total, 0) as booked,
+				coalesce(b.total, 0) - coalesce(c.total, 0) as open, c.total is not null as matched
+			from booked b full join cleared c on c.account_id = b.account_id and c.transaction_id = b.source_id
+			where coalesce(b.total, 0) <> coalesce(c.total, 0)
+		), uncleared as (
+			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
+				coalesce(sum(o.open) filter (where o.open > 0) over (partition by o.account_id), 0)::bigint as transit,
+				coalesce(sum(o.open) filter (where o.open < 0) over (partition by o.account_id), 0)::bigint as outstanding
+			from compared o
+			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.transaction_id and t.is_opening_balance)
+				or not exists (select from bank_record r where r.team_id = @team and r.account_id = o.account_id and r.status = 'active'
+					and r.type = 'balance' and r.date <= @date)
+		)
+		select u.account_id, u.transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
+			u.booked::bigint as booked, u.open::bigint as open, u.transit, u.outstanding
+		from uncleared u
+		left join transaction t on t.team_id = @team and t.id = u.transaction_id
+		left join lateral (select e.description from ledger_entry e where e.team_id = @team and e.source_id = u.source_id
+			and e.account_id = u.account_id order by e.txn_code, e.ref limit 1) n on t.id is null
+		where u.place <= @shown
+		order by u.account_id, u.place`,
+		db.Args{"team": tx.Team, "accounts": accounts, "date": p.date, "currency": p.currency, "shown": unclearedShown})
+	if err != nil {
+		return nil, fmt.Errorf("read what banks have not seen: %w", err)
+	}
+	return rows, nil
+}
+
+// unmatchedRecords are the movements at the bank that the books do not, or not wholly, explain.
+func unmatchedRecords(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) ([]unmatchedRecord, error) {
+	rows, err := db.Select[unmatchedRecord](ctx, tx, `
+		select r.id, r.account_id, (r.amount - coalesce(m.total, 0))::bigint as open
+		from bank_record r
+		left join (select bank_record_id, sum(cent_total) as total from bank_reconciliation
+			where team_id = @team and account_id = any(@accounts::uuid[]) group by 1) m on m.bank_record_id = r.id
+		where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction' and r.date <= @date
+			and r.amount <> coalesce(m.total, 0)
+		order by r.date, r.id`,
+		db.Args{"team": tx.Team, "accounts": accounts, "date": date})
+	if err != nil {
+		return nil, fmt.Errorf("read unmatched bank records: %w", err)
+	}
+	return rows, nil
+}
+
+// bankLeg reads the first leg for the bank accounts of the position, whose book balances it has already.
+func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
+	leg := &BankLeg{Accounts: []BankAccount{}}
+	ids := p.banks()
+	at := map[id.ID]*BankAccount{}
+	for _, v := range ids {
+		behind := p.behind()
+		behind.AccountIDs = []id.ID{v}
+		leg.Accounts = append(leg.Accounts, BankAccount{
+			Account: p.chart.at[v].ref(), BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind), Uncleared: []Uncleared{},
+		})
+	}
+	for i := range leg.Accounts {
+		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
+	}
+	balances, err := statedBalances(ctx, tx, ids, p.date)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range balances {
+		a := at[s.AccountID]
+		a.StatementAt, a.StatementBalance, a.records = s.At, s.Balance, s.Records
+	}
+	open, err := unclearedOf(ctx, tx, ids, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range open {
+		p.uncleared(at[open[i].AccountID], &open[i])
+	}
+	unmatched, err := unmatchedRecords(ctx, tx, ids, p.date)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unmatched {
+		at[u.AccountID].unmatched = append(at[u.AccountID].unmatched, u)
+	}
+	for i := range leg.Accounts {
+		a := &leg.Accounts[i]
+		a.AdjustedBalance = a.StatementBalance + a.DepositsInTransit + a.OutstandingPayments
+		a.Difference = a.AdjustedBalance - a.BookBalance.CentTotal
+		leg.StatementBalance += a.StatementBalance
+		leg.DepositsInTransit += a.DepositsInTransit
+		leg.OutstandingPayments += a.OutstandingPayments
+		leg.AdjustedBalance += a.AdjustedBalance
+	}
+	return leg, nil
+}
+
+func (p *position) uncleared(a *BankAccount, r *unclearedRow) {
+	a.DepositsInTransit, a.OutstandingPayments = r.Transit, r.Outstanding
+	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: TrustFigure{CentTotal: r.Booked}, Open: r.Open}
+	if r.TransactionID != nil {
+		behind := p.behind()
+		behind.AccountIDs, behind.TransactionIDs = []id.ID{r.AccountID}, refsOf(*r.TransactionID)
+		u.Booked = p.chart.figure(ClaimBank, r.Booked, behind)
+	}
+	a.Uncleared = append(a.Uncleared, u)
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// TrustByListing is the reconciliation of books and liabilities listing by listing.
+type TrustByListing struct {
+	Currency   money.Currency  `json:"currency"`
+	Date       day.Day         `json:"date"`
+	Book       TrustFigure     `json:"book" doc:"Book balance of the trust's bank accounts."`
+	CentTotal  money.Cents     `json:"centTotal" doc:"What is held for all listings, and for none, over all pages."`
+	Difference money.Cents     `json:"difference" doc:"Book balance less the total: zero in books that balance."`
+	Data       []ListingTrust  `json:"data" doc:"Listings with an open balance of any kind, by name; last what belongs to no listing."`
+	Pagination page.Pagination `json:"pagination"`
+}
+
+// ListingTrust is what the trust holds for a listing. Positive is owed by the trust; the figures add up to the total.
+type ListingTrust struct {
+	ID                 *id.ID         `json:"id" doc:"Null for what belongs to no listing."`
+	Name               *string        `json:"name"`
+	CentTotal          money.Cents    `json:"centTotal"`
+	GuestBalances      GuestSplit     `json:"guestBalances"`
+	DeferredRevenue    TrustFigure    `json:"deferredRevenue"`
+	Taxes              TrustFigure    `json:"taxes"`
+	AccountsPayable    TrustFigure    `json:"accountsPayable"`
+	SecurityDeposits   TrustFigure    `json:"securityDeposits"`
+	DueToFromTrust     TrustFigure    `json:"dueToFromTrust"`
+	OwnerBalances      TrustFigure    `json:"ownerBalances"`
+	Periods            []OwnerPeriod  `json:"periods" doc:"The owners' balance by ownership period and owner."`
+	ManagerBalance     TrustFigure    `json:"managerBalance"`
+	FundsHeldElsewhere TrustFigure    `json:"fundsHeldElsewhere"`
+	TrustSurplus       TrustFigure    `json:"trustSurplus"`
+	Other              TrustFigure    `json:"other"`
+	Warnings           []TrustWarning `json:"warnings"`
+}
+
+// ListingTrustFilter selects a reconciliation by listing: query parameters, and the body of its export.
+type ListingTrustFilter struct {
+	TrustFilter
+	ListingIDs []id.ID `query:"listingIds" json:"listingIds,omitempty" doc:"List these only; the totals stay those of all."`
+}
+
+// Resolve refuses a currency that no bank account can hold.
+func (f ListingTrustFilter) Resolve() []apierr.Issue { return f.TrustFilter.Resolve() }
+
+type trustByListingInput struct {
+	page.Params
+	ListingTrustFilter
+}
+
+func trustByListing(ctx context.Context, tx *db.Tx, in *trustByListingInput) (*TrustByListing, error) {
+	return ReadTrustByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
+}
+
+// ReadTrustByListing reconciles the listings that a valid filter selects.
+func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*TrustByListing, error) {
+	currency, err := currencyOr(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, true)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := ownersOf(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	costs := findings{}
+	if err := costs.operatingCosts(ctx, tx, p); err != nil {
+		return nil, err
+	}
+	byListing := map[id.ID]*OwnerListing{}
+	for i := range owners {
+		byListing[deref(owners[i].ID)] = &owners[i]
+	}
+	open := p.openListings(owners)
+	if f.ListingIDs != nil {
+		open = slices.DeleteFunc(open, func(v id.ID) bool { return !slices.Contains(f.ListingIDs, v) })
+	}
+	names, err := listingNames(ctx, tx, open)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(open, func(a, b id.ID) int { return compareListings(nameOf(names, a), nameOf(names, b), &a, &b) })
+	total := int64(len(open))
+	first := min(params.Rows(), total)
+	out := &TrustByListing{
+		Currency: currency, Date: p.date, Book: p.book().TrustFigure, Data: []ListingTrust{}, Pagination: params.Of(total),
+	}
+	for claim, cents := range p.byClaim {
+		if claim != ClaimBank {
+			out.CentTotal += cents
+		}
+	}
+	out.Difference = out.Book.CentTotal - out.CentTotal
+	for _, v := range open[first:min(first+params.Limit, total)] {
+		row := p.listing(v, byListing[v])
+		row.Name = nameOf(names, v)
+		row.Warnings = p.listingWarnings(v, &row, byListing[v], costs[WarnOperatingCost])
+		out.Data = append(out.Data, row)
+	}
+	return out, nil
+}
+
+func nameOf(names map[id.ID]string, v id.ID) *string {
+	name, ok := names[v]
+	if !ok {
+		return nil
+	}
+	return &name
+}
+
+// openListings are the listings for which anything is open, the zero id for none.
+func (p *position) openListings(owners []OwnerListing) []id.ID {
+	open := map[id.ID]bool{}
+	for k, cents := range p.byListing {
+		if k.claim != ClaimBank && cents != 0 {
+			open[k.listing] = true
+		}
+	}
+	for i := range p.guests {
+		if p.guests[i].total() != 0 {
+			open[p.guests[i].ListingID] = true
+		}
+	}
+	for i := range owners {
+		open[deref(owners[i].ID)] = true
+	}
+	ids := make([]id.ID, 0, len(open))
+	for v := range open {
+		ids = append(ids, v)
+	}
+	return ids
+}
+
+// listing is the row of a listing.
+func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
+	behind := p.behind()
+	behind.ListingIDs = refsOf(listingID)
+	var total money.Cents
+	figure := func(claim Claim) TrustFigure {
+		cents := p.byListing[listingKey{claim, listingID}]
+		total += cents
+		return p.chart.figure(claim, cents, behind)
+	}
+	row := ListingTrust{
+		ID: idOrNil(listingID), GuestBalances: p.split(figure(ClaimGuests), &listingID), DeferredRevenue: figure(ClaimDeferredRevenue),
+		Taxes: figure(ClaimTaxes), AccountsPayable: figure(ClaimPayables), SecurityDeposits: figure(ClaimSecurityDeposits),
+		DueToFromTrust: figure(ClaimDueToFrom), OwnerBalances: figure(ClaimOwners), Periods: []OwnerPeriod{}, ManagerBalance: figure(ClaimManager),
+		FundsHeldElsewhere: figure(ClaimHeldElsewhere), TrustSurplus: figure(ClaimSurplus), Other: figure(ClaimOther),
+	}
+	if owners != nil {
+		row.Periods = owners.Periods
+	}
+	row.CentTotal = total
+	return row
+}
+
+func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *OwnerListing, costs []WarningItem) []TrustWarning {
+	found := findings{}
+	if owners != nil {
+		found.owners(owners, p.date)
+	}
+	if row.ManagerBalance.CentTotal < 0 {
+		found.add(WarnNegativeManager, WarningItem{ListingID: row.ID, TrustFigure: row.ManagerBalance})
+	}
+	cells := make([]guestCell, 0, len(p.guestsOf[listingID]))
+	for _, i := range p.guestsOf[listingID] {
+		cells = append(cells, p.guests[i])
+	}
+	behind := p.behind()
+	behind.ListingIDs = refsOf(listingID)
+	found.guests(cells, behind)
+	for _, c := range costs {
+		if deref(c.ListingID) == listingID {
+			found.add(WarnOperatingCost, c)
+		}
+	}
+	return found.warnings(p.chart)
+}
+
+// deref is what a pointer points to, the zero value for none.
+func deref[T any](v *T) T {
+	if v == nil {
+		var zero T
+		return zero
+	}
+	return *v
+}

@@ -1,0 +1,302 @@
+package reservation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// What a batch may weigh, and how long one of its statements may take.
+const (
+	batchBytes   = 32 << 20
+	batchTimeout = 5 * time.Minute
+)
+
+// batchChunk is how many items are written and derived together.
+const batchChunk = 250
+
+// BatchStatus is the status of an item: that of a reservation, or an inquiry.
+type BatchStatus string
+
+// inquiry is a request for a stay that nobody has booked.
+const inquiry BatchStatus = "inquiry"
+
+// Enum lists the statuses of an item.
+func (BatchStatus) Enum() []string { return append(Status("").Enum(), string(inquiry)) }
+
+// OnInquiry says what becomes of inquiries.
+type OnInquiry string
+
+// The outcomes of an inquiry: it is passed over, or kept as an inactive reservation.
+const (
+	SkipInquiry   OnInquiry = "skip"
+	ImportInquiry OnInquiry = "import"
+)
+
+// Enum lists the outcomes.
+func (OnInquiry) Enum() []string { return []string{string(SkipInquiry), string(ImportInquiry)} }
+
+// OnLineTotalDeviation says what becomes of an item whose lines do not add up to its total.
+type OnLineTotalDeviation string
+
+// The outcomes of a deviation: the lines count, or the item is refused.
+const (
+	IgnoreDeviation OnLineTotalDeviation = "ignore"
+	IssueDeviation  OnLineTotalDeviation = "issue"
+)
+
+// Enum lists the outcomes.
+func (OnLineTotalDeviation) Enum() []string {
+	return []string{string(IgnoreDeviation), string(IssueDeviation)}
+}
+
+// BatchItem is one reservation of a batch.
+type BatchItem struct {
+	ID     *id.ID       `json:"id,omitempty" doc:"The reservation to change; without it the uniqueRef decides. A new one needs listingId, checkIn and checkOut."`
+	Status *BatchStatus `json:"status,omitempty"`
+	Total  *money.Cents `json:"total,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"What the lines should add up to; see onLineTotalDeviation."`
+	Fields
+}
+
+// Batch is many reservations at once.
+type Batch struct {
+	AppID                *string              `json:"appId,omitempty" minLength:"1" maxLength:"100" doc:"The app of new items that name none."`
+	OnInquiry            OnInquiry            `json:"onInquiry,omitempty" doc:"skip (default) passes inquiries over, import keeps them as inactive reservations."`
+	OnLineTotalDeviation OnLineTotalDeviation `json:"onLineTotalDeviation,omitempty" doc:"ignore (default) takes the lines, issue refuses an item whose lines do not add up to its total."`
+	Data                 []BatchItem          `json:"data" minItems:"1" maxItems:"20000"`
+}
+
+// Written is an item that landed.
+type Written struct {
+	ID        id.ID   `json:"id"`
+	UniqueRef *string `json:"uniqueRef"`
+	Index     int     `json:"index" doc:"Place in the request, from 0."`
+}
+
+// Refused is an item that did not land. Rules ERR-18, ERR-19.
+type Refused struct {
+	Index     int           `json:"index" doc:"Place in the request, from 0."`
+	UniqueRef *string       `json:"uniqueRef"`
+	Code      apierr.Code   `json:"code"`
+	Reason    apierr.Reason `json:"reason,omitempty"`
+	Message   string        `json:"message"`
+	Context   any           `json:"context,omitempty"`
+}
+
+// Outcome is what became of a batch.
+type Outcome struct {
+	Data   []Written `json:"data"`
+	Issues []Refused `json:"issues"`
+}
+
+type batchInput struct {
+	Atomic bool `query:"atomic" doc:"Nothing lands unless everything does."`
+	Body   Batch
+}
+
+// errNothingLands undoes an atomic batch with an item that was refused.
+var errNothingLands = errors.New("reservation: an item of an atomic batch was refused")
+
+func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
+	b := &batcher{batch: &in.Body, written: map[id.ID]bool{}, out: Outcome{Data: []Written{}, Issues: []Refused{}}}
+	var wanted []int
+	for i := range in.Body.Data {
+		if s := in.Body.Data[i].Status; s == nil || *s != inquiry || in.Body.OnInquiry == ImportInquiry {
+			wanted = append(wanted, i)
+		}
+	}
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		for chunk := range slices.Chunk(wanted, batchChunk) {
+			if err := b.land(ctx, tx, chunk); err != nil {
+				return err
+			}
+		}
+		if in.Atomic && len(b.out.Issues) > 0 {
+			return errNothingLands
+		}
+		return nil
+	})
+	if errors.Is(err, errNothingLands) {
+		b.out.Data, err = []Written{}, nil
+	}
+	slices.SortFunc(b.out.Issues, func(a, b Refused) int { return a.Index - b.Index })
+	return &b.out, err
+}
+
+// batcher lands the items of a batch.
+type batcher struct {
+	batch *Batch
+	// written are the reservations that an item has landed on: a second one is refused.
+	written map[id.ID]bool
+	out     Outcome
+}
+
+// land writes some items and derives their journals together. When that fails, halves are tried, down to the item that is to blame.
+func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
+	var drafts []*draft
+	var refused []Refused
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		if drafts, refused, err = b.drafts(ctx, tx, items); err != nil || len(drafts) == 0 {
+			return err
+		}
+		return write(ctx, tx, drafts)
+	})
+	refusal := apierr.From(err)
+	switch {
+	case err == nil:
+		b.out.Issues = append(b.out.Issues, refused...)
+		for _, d := range drafts {
+			b.written[d.ID] = true
+			b.out.Data = append(b.out.Data, Written{ID: d.ID, UniqueRef: d.UniqueRef, Index: d.index})
+		}
+		return nil
+	case refusal.Code().Status() >= 500:
+		return err
+	case len(items) == 1:
+		b.out.Issues = append(b.out.Issues, refusalOf(items[0], b.batch.Data[items[0]].UniqueRef.Value, refusal))
+		return nil
+	}
+	half := len(items) / 2
+	if err := b.land(ctx, tx, items[:half]); err != nil {
+		return err
+	}
+	return b.land(ctx, tx, items[half:])
+}
+
+// drafts loads what the items name and makes drafts of the good ones.
+func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*draft, bad []Refused, err error) {
+	var ids []id.ID
+	var refs []string
+	for _, i := range items {
+		item := &b.batch.Data[i]
+		if item.ID != nil {
+			ids = append(ids, *item.ID)
+		}
+		if ref := item.UniqueRef.Value; ref != nil {
+			refs = append(refs, *ref)
+		}
+	}
+	found, err := lockNamed(ctx, tx, ids, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	byID, byRef := map[id.ID]*Reservation{}, map[string]*Reservation{}
+	for i := range found {
+		byID[found[i].ID] = &found[i]
+		if ref := found[i].UniqueRef; ref != nil {
+			byRef[*ref] = &found[i]
+		}
+	}
+	var drafts []*draft
+	refuse := func(i int, err error) {
+		bad = append(bad, refusalOf(i, b.batch.Data[i].UniqueRef.Value, apierr.From(err)))
+	}
+	taken := map[id.ID]bool{}
+	for _, i := range items {
+		d, err := b.draft(tx, i, byID, byRef)
+		if err != nil {
+			refuse(i, err)
+			continue
+		}
+		if b.written[d.ID] || taken[d.ID] {
+			refuse(i, errDuplicateUniqueRef)
+			continue
+		}
+		taken[d.ID] = true
+		if d.UniqueRef != nil {
+			byRef[*d.UniqueRef] = &d.Reservation
+		}
+		drafts = append(drafts, d)
+	}
+	k, err := loadKnown(ctx, tx, drafts)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range drafts {
+		if err := k.check(d); err != nil {
+			refuse(d.index, err)
+			continue
+		}
+		good = append(good, d)
+	}
+	return good, bad, nil
+}
+
+// draft makes a draft of an item: a change of the reservation that it names, else a new one.
+func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef map[string]*Reservation) (*draft, error) {
+	item := &b.batch.Data[index]
+	var old *Reservation
+	switch {
+	case item.ID != nil:
+		if old = byID[*item.ID]; old == nil {
+			return nil, apierr.NotFound
+		}
+	case item.UniqueRef.Value != nil:
+		old = byRef[*item.UniqueRef.Value]
+	}
+	d := &draft{isNew: old == nil, index: index}
+	if old != nil {
+		d.Reservation = *old
+	} else {
+		d.ID = tx.NewID()
+		d.ShortRef, d.AppID, d.CreatedAt, d.relined = d.ID.ShortRef(), b.batch.AppID, day.At(tx.Now), true
+		if issues := item.missing(); issues != nil {
+			return nil, apierr.BadRequest.At(issues...)
+		}
+	}
+	d.change(item.update())
+	d.UpdatedAt = day.At(tx.Now)
+	d.settleDefaults(tx)
+	if b.batch.OnLineTotalDeviation == IssueDeviation && item.Total != nil && d.relined {
+		var sum money.Cents
+		for i := range d.Lines {
+			sum += d.Lines[i].Amount
+		}
+		if sum != *item.Total {
+			d.issues = append(d.issues, issue("The lines do not add up to the total", "lineTotalDeviation", "total"))
+		}
+	}
+	return d, nil
+}
+
+// missing are the fields that only a change can do without.
+func (item *BatchItem) missing() (issues []apierr.Issue) {
+	for _, field := range []struct {
+		name   string
+		absent bool
+	}{{"listingId", item.ListingID == nil}, {"checkIn", item.CheckIn == nil}, {"checkOut", item.CheckOut == nil}} {
+		if field.absent {
+			issues = append(issues, issue("Required field is missing", "required", field.name))
+		}
+	}
+	return issues
+}
+
+// update is the item as a change. An inquiry that is kept is an inactive reservation.
+func (item *BatchItem) update() *Update {
+	u := Update{Fields: item.Fields}
+	if item.Status != nil {
+		status := Status(*item.Status)
+		if *item.Status == inquiry {
+			status = Inactive
+		}
+		u.Status = &status
+	}
+	return &u
+}
+
+// refusalOf renders an item's error; the findings of a validation stand in the context, since an item has no issues of its own.
+func refusalOf(index int, ref *string, e *apierr.Error) Refused {
+	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
+	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
+		out.Context = map[string]any{"issues": issues}
+	}
+	return out
+}

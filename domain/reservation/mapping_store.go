@@ -1,0 +1,107 @@
+package reservation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const (
+	mappingColumns = `m.id, m.app_id, m.line_type, m.channel, m.status, m.account_id, m.party, m.revenue_recognition, m.created_at, m.updated_at,
+		case when a.id is not null then jsonb_build_object('id', a.id, 'name', a.name) end as account`
+	mappingTables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
+)
+
+func getMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
+	m, err := db.Get[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team and m.id = @id`+suffix,
+		db.Args{"team": tx.Team, "id": mappingID})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	return &m, err
+}
+
+// holdMappings keeps everybody who derives a journal out until a change of the mappings is in place: they share the team.
+func holdMappings(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("hold the line mappings: %w", err)
+	}
+	return nil
+}
+
+const upsertMapping = `
+	insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition, created_at, updated_at)
+	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at)
+	on conflict (team_id, id) do update set app_id = excluded.app_id, line_type = excluded.line_type, channel = excluded.channel,
+		status = excluded.status, account_id = excluded.account_id, party = excluded.party, revenue_recognition = excluded.revenue_recognition,
+		updated_at = excluded.updated_at`
+
+func saveMapping(ctx context.Context, tx *db.Tx, m *Mapping) error {
+	_, err := tx.Exec(ctx, upsertMapping, db.Args{
+		"team": tx.Team, "id": m.ID, "app_id": m.AppID, "line_type": m.LineType, "channel": m.Channel, "status": string(m.Status), "account_id": m.AccountID,
+		"party": (*string)(m.Party), "revenue_recognition": (*string)(m.RevenueRecognition), "created_at": m.CreatedAt, "updated_at": m.UpdatedAt,
+	})
+	return refused(err)
+}
+
+// clearUnmapped makes room for a mapping where the line type only waits for one.
+func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
+	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and status = 'unmapped' and line_type = @line_type
+		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id`,
+		db.Args{"team": tx.Team, "line_type": m.LineType, "app_id": m.AppID, "channel": m.Channel, "id": m.ID})
+	return err
+}
+
+func removeMapping(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
+	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": mappingID})
+	return err
+}
+
+// mappedBy are the reservations with posted lines that a mapping is about.
+func mappedBy(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
+	return db.Select[id.ID](ctx, tx, `
+		select r.id from reservation r
+		where r.team_id = @team and r.status = 'booked' and r.general_ledger_status = 'active'
+			and (@app_id::text is null or r.app_id = @app_id) and (@channel::text is null or r.booking_platform collate "case_insensitive" = @channel)
+			and exists (select from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id and l.type = @line_type)
+		order by r.id`, db.Args{"team": tx.Team, "app_id": m.AppID, "channel": m.Channel, "line_type": m.LineType})
+}
+
+// noteUnknown makes unmapped mappings of the line types that no mapping names, each of the app it came from.
+func noteUnknown(ctx context.Context, tx *db.Tx, loaded []Input) error {
+	var unknown []scope
+	for i := range loaded {
+		r := &loaded[i].Reservation
+		for _, lineType := range loaded[i].Mappings.unknown(r) {
+			unknown = append(unknown, scope{app: deref(r.AppID), lineType: lineType})
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a ring.
+	slices.SortFunc(unknown, func(a, b scope) int {
+		return strings.Compare(a.app+"\x00"+a.lineType, b.app+"\x00"+b.lineType)
+	})
+	unknown = slices.Compact(unknown)
+	ids, apps, types := make([]id.ID, len(unknown)), make([]string, len(unknown)), make([]string, len(unknown))
+	for i, s := range unknown {
+		ids[i], apps[i], types[i] = tx.NewID(), s.app, s.lineType
+	}
+	_, err := tx.Exec(ctx, `
+		insert into reservation_line_mapping (team_id, id, app_id, line_type, status, created_at, updated_at)
+		select @team, n.id, nullif(n.app, ''), n.type, 'unmapped', @now, @now
+		from unnest(@ids::uuid[], @apps::text[], @types::text[]) with ordinality as n (id, app, type, position) order by n.position
+		on conflict do nothing`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "apps": apps, "types": types})
+	if err != nil {
+		return fmt.Errorf("note unmapped line types: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package team
+
+// Issue is something about the team that somebody should mend.
+type Issue struct {
+	Code     string         `json:"code"`
+	Severity string         `json:"severity" enum:"error,warning"`
+	Context  map[string]any `json:"context"`
+}
+
+// issues are those of the team t. A team that keeps no books has none.
+//
+// The issue unassignedAccount names the assignments that journals of this team need and no account has: those that every team needs, and those that
+// follow from what it has set up. Its context.accountIds are the accounts that make them necessary. The issue statementStartMissing says that neither
+// owner statements nor the general ledger have a first day.
+const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
+	with missing as (
+		select n.position, n.assignment, n.accounts from (values
+			(1, 'accountsPayable', true, '{}'::uuid[]),
+			(2, 'accountsReceivable', true, '{}'),
+			(3, 'deferredRevenue', exists (
+				select from reservation_line_mapping m where m.team_id = t.id and m.revenue_recognition is not null), '{}'),
+			(4, 'deposit_coHostPayout', exists (
+				select from listing_ownership_period p where p.team_id = t.id and p.business_model <> 'managed'), '{}'),
+			(5, 'dueToFromTrust', exists (select from account a where a.team_id = t.id and a.banking_category = 'operating' and a.status = 'active'),
+				array(select a.id from account a where a.team_id = t.id and a.banking_category = 'operating' and a.status = 'active' order by a.id)),
+			(6, 'expense_salesTax', exists (select from tax_rate r where r.team_id = t.id and r.status = 'active'), '{}'),
+			(7, 'openingBalance', true, '{}'),
+			(8, 'payout_bankAccount', true, '{}'),
+			(9, 'payout_distribution', true, '{}')
+		) n (position, assignment, needed, accounts)
+		where n.needed and not exists (select from account_assignment s where s.team_id = t.id and s.assignment = n.assignment)
+	)
+	select coalesce((select jsonb_agg(jsonb_build_object('code', i.code, 'severity', i.severity, 'context', i.context) order by i.n) from (
+		select 1 as n, 'unassignedAccount' as code, 'error' as severity, jsonb_build_object(
+			'assignments', (select jsonb_agg(m.assignment order by m.position) from missing m),
+			'accountIds', (select coalesce(jsonb_agg(a.id), '[]') from missing m, unnest(m.accounts) a (id))) as context
+			where exists (select from missing)
+		union all select 2, 'statementStartMissing', 'warning', '{}'::jsonb where t.statement_start_at is null
+	) i), '[]'))
+	else '[]'::jsonb end`

@@ -1,0 +1,72 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// waiting are the lines l of active transactions that name a reservation which is still to come.
+const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
+
+// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot.
+const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
+	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
+	and (l.listing_id is null or l.listing_id = r.listing_id)`
+
+// linkLines gives lines of stored transactions the reservation that they wait for. A line that two reservations fit stays as it is: whose
+// money it is has to be said by somebody. It answers the reservations that got a line.
+func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
+	linked, err := db.Select[id.ID](ctx, tx, `
+		with fits as (
+			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
+			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+` group by l.id having count(*) = 1)
+		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id)
+		from fits join reservation r on r.team_id = @team and r.id = fits.reservation_id
+		where l.team_id = @team and l.id = fits.id returning r.id`, db.Args{"team": tx.Team, "ids": transactions})
+	if err != nil {
+		return nil, fmt.Errorf("link lines to reservations: %w", err)
+	}
+	return linked, nil
+}
+
+// match finds the reservations that the lines of drafts name and gives them to those that nobody linked by hand.
+func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	type place struct{ draft, line int }
+	var places []place
+	var codes, guests []*string
+	var listings []id.ID
+	for i, d := range drafts {
+		for k := range d.Lines {
+			l := &d.Lines[k]
+			if l.ReservationID == nil && (l.MatchReservationConfirmationCode != nil || l.MatchReservationStripeGuestRef != nil) {
+				places = append(places, place{i, k})
+				codes, guests = append(codes, l.MatchReservationConfirmationCode), append(guests, l.MatchReservationStripeGuestRef)
+				listings = append(listings, deref(l.ListingID))
+			}
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	type fit struct {
+		N             int
+		ReservationID id.ID
+	}
+	fits, err := db.Select[fit](ctx, tx, `
+		select l.n::int as n, min(r.id::text)::uuid as reservation_id
+		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[]) with ordinality
+			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, n)) l join reservation r on `+found+`
+		where r.team_id = @team group by l.n having count(*) = 1`,
+		db.Args{"team": tx.Team, "codes": codes, "guests": guests, "listings": listings})
+	if err != nil {
+		return fmt.Errorf("find the reservations that lines name: %w", err)
+	}
+	for _, f := range fits {
+		p := places[f.N-1]
+		drafts[p.draft].Lines[p.line].ReservationID = &f.ReservationID
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package books_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/platform/db"
+)
+
+// hold fails unless the seven invariants of the books hold. Refreshing twice without a difference, which is the fifth, is checked by live.
+func (h *history) hold(when string) {
+	h.balancedPostings(when)
+	h.balancedTrials(when)
+	h.trustIsOwed(when)
+	h.statementsChain(when)
+	h.staysAreBooked(when)
+}
+
+// none fails when a query of contradictions finds one.
+func (h *history) none(when, what, sql string) {
+	var found []string
+	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[string](ctx, tx, sql+" limit 5", db.Args{"team": tx.Team})
+		return err
+	})
+	if len(found) > 0 {
+		h.r.Fatalf("%s: %s: %s", when, what, strings.Join(found, "; "))
+	}
+}
+
+// balancedPostings is the first invariant: every posting sums to zero per ledger and currency; and the balances that reports read are the
+// sums of the entries.
+func (h *history) balancedPostings(when string) {
+	h.none(when, "a posting does not balance", `select e.txn_code from ledger_entry e where e.team_id = @team
+		group by e.txn_code, e.ledger, e.currency having sum(e.cent_total) <> 0`)
+	h.none(when, "a posting has several dates or sources", `select e.txn_code from ledger_entry e where e.team_id = @team
+		group by e.txn_code having count(distinct (e.txn_at, e.source_id, e.ledger)) > 1`)
+	const entries = `select e.ledger, e.currency, e.account_id, coalesce(e.party, '') as party, date_trunc('month', e.txn_at)::date as month,
+			coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0) as debit, coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0) as credit
+		from ledger_entry e where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' group by 1, 2, 3, 4, 5`
+	for _, kept := range []string{"ledger_balance", "ledger_month"} {
+		h.none(when, kept+" is not the sum of the entries", `select concat_ws(' ', x.month, x.account_id, x.party, x.debit, x.credit, k.debit, k.credit)
+			from (`+entries+`) x full join (
+				select ledger, currency, account_id, party, month, sum(debit) as debit, sum(credit) as credit from `+kept+` where team_id = @team
+				group by 1, 2, 3, 4, 5 having sum(debit) <> 0 or sum(credit) <> 0) k using (ledger, currency, account_id, party, month)
+			where (x.debit, x.credit) is distinct from (k.debit, k.credit)`)
+	}
+}
+
+// balancedTrials is the second: debits equal credits at any date.
+func (h *history) balancedTrials(when string) {
+	start := h.date("trial from")
+	end := start.AddDays(h.draw(0, 60, "trial days"))
+	for _, in := range []string{"", "&ledger=trust", "&ledger=operating"} {
+		var trial struct {
+			Totals struct{ Beginning, Debit, Credit, Ending int64 }
+		}
+		h.read("/reports/trial-balance?startDate="+start.String()+"&endDate="+end.String()+in, &trial)
+		if t := trial.Totals; t.Beginning != 0 || t.Ending != 0 || t.Debit != t.Credit {
+			h.r.Fatalf("%s: the trial balance %s...%s%s is off: %+v", when, start, end, in, t)
+		}
+	}
+}
+
+// trustIsOwed is the third: what the trust's banks hold is owed to guests, tax authorities, vendors, owners and the manager, and nothing is
+// owed to nobody. It is what the party and the ownership period of every entry are for.
+func (h *history) trustIsOwed(when string) {
+	h.none(when, "income or cost of nobody", `select concat_ws(' ', e.txn_code, e.ref) from ledger_entry e
+		join account a on a.team_id = e.team_id and a.id = e.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where e.team_id = @team and e.party is null and c.classification in ('revenue', 'expense')`)
+	h.none(when, "owners' money of no owner", `select concat_ws(' ', e.txn_code, e.ref, e.txn_at) from ledger_entry e
+		left join listing_ownership_period p on p.team_id = e.team_id and p.id = e.ownership_period_id and p.listing_id = e.listing_id
+			and daterange(p.start_at, p.end_at) @> e.txn_at
+		where e.team_id = @team and e.party = 'owners' and p.id is null and e.statement_id is null
+			and not exists (select from ledger_stale s where s.team_id = e.team_id and s.source_id = e.source_id)`)
+	var sheet struct {
+		Assets, Liabilities struct{ Total int64 }
+		Balances            struct{ Total int64 }
+		Check               struct{ Total int64 }
+	}
+	h.read("/reports/balance-sheet?ledger=trust&date="+h.date("sheet").String(), &sheet)
+	if sheet.Check.Total != 0 || sheet.Assets.Total != sheet.Liabilities.Total+sheet.Balances.Total {
+		h.r.Fatalf("%s: the trust's balance sheet is off: %+v", when, sheet)
+	}
+	var trust struct {
+		Difference  struct{ BookToLiabilities int64 }
+		Liabilities struct{ CentTotal int64 }
+		Book        struct{ CentTotal int64 }
+	}
+	h.read("/reports/trust-reconciliation?date="+h.date("reconciled").String(), &trust)
+	if trust.Difference.BookToLiabilities != 0 || trust.Book.CentTotal != trust.Liabilities.CentTotal {
+		h.r.Fatalf("%s: the trust does not hold what it owes: %+v", when, trust)
+	}
+}
+
+// statementsChain is the fourth: a statement starts where the one before it ended; and the sixth: the members' shares are the whole of what is
+// available.
+func (h *history) statementsChain(when string) {
+	chains := map[string][]statement{}
+	for _, s := range h.statements("") {
+		key := s.Ownership.ID + " " + s.Currency
+		chains[key] = append(chains[key], s)
+		f := s.Financials
+		if f.BalanceEnd != f.BalanceStart+f.NetIncome+f.Payouts || f.NetIncome != f.NetRevenue+f.Expenses || f.Available != f.BalanceEnd-f.Reserve {
+			h.r.Fatalf("%s: the statement of %s does not add up: %+v", when, s.StartAt, f)
+		}
+		var shared int64
+		for _, share := range s.Shares {
+			shared += share.Amount
+		}
+		if len(s.Shares) > 0 && shared != f.Available {
+			h.r.Fatalf("%s: the shares of %s are %d in all, available is %d", when, s.StartAt, shared, f.Available)
+		}
+	}
+	for key, chain := range chains {
+		slices.SortFunc(chain, func(a, b statement) int { return strings.Compare(a.StartAt, b.StartAt) })
+		for i := 1; i < len(chain); i++ {
+			if was, now := chain[i-1].Financials.BalanceEnd, chain[i].Financials.BalanceStart; was != now {
+				h.r.Fatalf("%s: %s: %s starts with %d, the month before ended with %d", when, key, chain[i].StartAt, now, was)
+			}
+		}
+	}
+}
+
+// staysAreBooked is the seventh, from the outside: however a stay is cut into nights, months and owners, what is posted to the guest's account is
+// what the guest owes, and what deposits post there is what the guest has paid.
+func (h *history) staysAreBooked(when string) {
+	var stays struct {
+		Data []struct {
+			ID, Status, GeneralLedgerStatus string
+			Financials                      struct{ Total, Paid int64 }
+			JournalStatus                   struct{ Status string }
+		}
+	}
+	h.read("/reservations?limit=250", &stays)
+	owes, paid := map[string]int64{}, map[string]int64{}
+	for _, code := range []string{"2000", "1110"} {
+		for _, e := range h.entries("&accountIds=" + h.account(code).String()) {
+			if e.TransactionID == "" {
+				owes[e.ReservationID] += e.CentTotal
+			} else {
+				paid[e.ReservationID] -= e.CentTotal
+			}
+		}
+	}
+	for _, s := range stays.Data {
+		want := s.Financials.Total
+		if s.GeneralLedgerStatus == "inactive" {
+			want = 0
+		}
+		if s.JournalStatus.Status != "current" {
+			continue // a lock keeps it as it was
+		}
+		if owes[s.ID] != want || paid[s.ID] != s.Financials.Paid {
+			h.r.Fatalf("%s: %s", when, fmt.Sprintf("stay %s (%s): posted %d and %d, owed %d and paid %d", s.ID, s.Status, owes[s.ID], paid[s.ID], want, s.Financials.Paid))
+		}
+	}
+}
