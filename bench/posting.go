@@ -23,7 +23,7 @@ import (
 
 const (
 	manyStays  = 100_000
-	fewStays   = 10_000
+	fewStays   = 25_000
 	memoryGoal = 256 // MiB
 )
 

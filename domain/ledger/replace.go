@@ -16,6 +16,9 @@ const chunkLines = 10_000
 // chunkSources bounds the sources of a round: sources without lines cost a look at what they have stored.
 const chunkSources = 2_000
 
+// fewSources is up to how many sources a plan may be that Postgres made when the ledger was of another size.
+const fewSources = 20
+
 // Replace makes the stored postings of the sources equal to wanted, which holds postings of these sources alone. Postings that already
 // stand as wanted keep their rows; of the others every one that is added or removed must pass Locked, then the old rows are deleted and
 // the new ones inserted. The StatementID of wanted lines is ignored.
@@ -40,6 +43,11 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 		}
 		codes[p.TxnCode] = true
 		bySource[p.SourceID] = append(bySource[p.SourceID], *p)
+	}
+	if len(ordered) > fewSources {
+		if err := planAfresh(ctx, tx); err != nil {
+			return Change{}, err
+		}
 	}
 	var total Change
 	for len(ordered) > 0 {

@@ -36,11 +36,25 @@ const (
 
 // RefreshArgs name the sources whose journals a task derives.
 type RefreshArgs struct {
-	IDs []id.ID `json:"ids"`
+	IDs []id.ID `json:"ids,omitempty"`
+	// Stretch, instead of ids, is a part of all reservations.
+	Stretch *Stretch `json:"stretch,omitempty"`
 	// Strict fails on the first journal that a lock holds instead of leaving it as it is.
 	Strict bool `json:"strict,omitempty"`
 	// Mode narrows a refresh of reservations; empty means full.
 	Mode string `json:"mode,omitempty"`
+}
+
+// Stretch is the reservations from one place (inclusive) to another (exclusive, nil: to the end) in the order of listing and id.
+type Stretch struct {
+	From  Place  `json:"from"`
+	Until *Place `json:"until,omitempty"`
+}
+
+// Place is that of a reservation.
+type Place struct {
+	ListingID id.ID `json:"listingId"`
+	ID        id.ID `json:"id"`
 }
 
 // Outdated is a change that made journals stale.

@@ -115,15 +115,26 @@ type storedEntry struct {
 	Description       string
 }
 
-// stored reads the postings of sources. It asks for no order: that would make Postgres read the whole index in that order.
+// planAfresh has Postgres plan the statements of this transaction for what they are given and for the tables as they are now. A plan kept from
+// when the ledger was empty would read all of it for every source.
+func planAfresh(ctx context.Context, tx *db.Tx) error {
+	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
+		return fmt.Errorf("ask for new plans: %w", err)
+	}
+	return nil
+}
+
+// stored reads the postings of sources. The lateral join makes Postgres look each source up: asked for a long list, or for an order, it can
+// prefer to read all of the team's entries.
 func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
 	at := map[string]int{}
 	err := db.Each(ctx, tx, db.Stmt{
 		SQL: `
-		select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
-			ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type, description
-		from ledger_entry where team_id = @team and source_id = any(@sources) order by source_id, txn_code, ref`,
+		select e.* from unnest(@sources::uuid[]) as s (id) cross join lateral (
+			select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
+				ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type, description
+			from ledger_entry where team_id = @team and source_id = s.id offset 0) e`,
 		Args: db.Args{"team": tx.Team, "sources": sources},
 	}, func(e storedEntry) error {
 		n, known := at[e.TxnCode]

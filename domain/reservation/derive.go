@@ -62,7 +62,7 @@ func store(ctx context.Context, tx *db.Tx, loaded []Input, by policy) (ledger.Ch
 	return replaceIn(ctx, tx, sources, wanted, by)
 }
 
-// RefreshListings derives the journals of every reservation of some listings, and of the whole team for nil, save those that a lock holds.
+// RefreshListings derives the journals of every reservation of some listings, save those that a lock holds.
 func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
 	ids, err := ofListings(ctx, tx, listingIDs)
 	if err != nil {

@@ -33,6 +33,15 @@ func refreshTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run,
 // the task fails then, so that nobody takes the rest for all.
 func refreshChunkOf(ctx context.Context, d *db.DB, scope db.Scope, args ledger.RefreshArgs) error {
 	by := policyOf(args)
+	if args.Stretch != nil {
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			args.IDs, err = within(ctx, tx, args.Stretch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		_, err := refreshAs(ctx, tx, args.IDs, by)
 		return err
@@ -135,13 +144,17 @@ func refreshAlso() map[int]reflect.Type {
 }
 
 func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, error) {
+	args := ledger.RefreshArgs{Strict: in.Body.LockPolicy == Strict, Mode: string(in.Body.Mode)}
+	if in.Body.IDs == nil {
+		ack, err := startAll(ctx, tx, args)
+		return &RefreshAnswer{Acknowledgement: ack}, err
+	}
 	ids, err := selected(ctx, tx, in.Body.IDs)
 	if err != nil {
 		return nil, err
 	}
-	args := ledger.RefreshArgs{IDs: ids, Strict: in.Body.LockPolicy == Strict, Mode: string(in.Body.Mode)}
-	if in.Body.IDs == nil || len(ids) != 1 {
-		ack, err := start(ctx, tx, args)
+	if len(ids) != 1 {
+		ack, err := start(ctx, tx, ids, args)
 		return &RefreshAnswer{Acknowledgement: ack}, err
 	}
 	if _, err := refreshAs(ctx, tx, ids, policyOf(args)); err != nil {
@@ -158,33 +171,49 @@ func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, 
 // namedResources is up to how many reservations an operation names; a larger selection is the team's business, not a reservation's.
 const namedResources = 20
 
-// start starts the operation of a refresh, with at least one task.
-func start(ctx context.Context, tx *db.Tx, args ledger.RefreshArgs) (*operation.Acknowledgement, error) {
+// task derives the journals that the arguments name.
+func task(args ledger.RefreshArgs) operation.Task {
+	return operation.Task{Kind: ledger.RefreshReservations, Args: args, Priority: 1}
+}
+
+// start starts the operation that refreshes some reservations.
+func start(ctx context.Context, tx *db.Tx, ids []id.ID, args ledger.RefreshArgs) (*operation.Acknowledgement, error) {
 	n := operation.New{Type: operation.ReservationJournal}
-	task := func(ids []id.ID) {
-		part := args
-		part.IDs = ids
-		n.Tasks = append(n.Tasks, operation.Task{Kind: ledger.RefreshReservations, Args: part, Priority: 1})
+	for chunk := range slices.Chunk(ids, refreshChunk) {
+		args.IDs = chunk
+		n.Tasks = append(n.Tasks, task(args))
 	}
-	for chunk := range slices.Chunk(args.IDs, refreshChunk) {
-		task(chunk)
-	}
-	if len(n.Tasks) == 0 {
-		task([]id.ID{})
-	}
-	if len(args.IDs) <= namedResources {
-		for _, v := range args.IDs {
+	if len(ids) <= namedResources {
+		for _, v := range ids {
 			n.Resources = append(n.Resources, operation.Resource{Type: operation.Reservation, ID: v, Role: operation.Target})
 		}
 	}
 	return operation.Start(ctx, tx, n)
 }
 
+// startAll starts the operation that refreshes all reservations. Its tasks are stretches, so that what it costs to start hardly grows with the
+// team; one that is booked meanwhile has its journal already.
+func startAll(ctx context.Context, tx *db.Tx, args ledger.RefreshArgs) (*operation.Acknowledgement, error) {
+	places, err := boundaries(ctx, tx, refreshChunk)
+	if err != nil {
+		return nil, err
+	}
+	n := operation.New{Type: operation.ReservationJournal}
+	for i := range places {
+		args.Stretch = &ledger.Stretch{From: places[i]}
+		if i+1 < len(places) {
+			args.Stretch.Until = &places[i+1]
+		}
+		n.Tasks = append(n.Tasks, task(args))
+	}
+	if len(places) == 0 {
+		n.Tasks = []operation.Task{task(args)}
+	}
+	return operation.Start(ctx, tx, n)
+}
+
 // selected are the reservations to refresh, each once.
 func selected(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, error) {
-	if given == nil {
-		return ofListings(ctx, tx, nil)
-	}
 	found, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and id = any(@ids) order by id`,
 		db.Args{"team": tx.Team, "ids": given})
 	if err != nil {

@@ -76,13 +76,40 @@ func lockNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]Re
 	return lockAll(ctx, tx, named)
 }
 
-// ofListings are the reservations of listings, of the whole team for nil.
+// ofListings are the reservations of listings.
 func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
-	if listingIDs == nil {
-		return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team order by listing_id, id`, db.Args{"team": tx.Team})
-	}
 	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings) order by listing_id, id`,
 		db.Args{"team": tx.Team, "listings": listingIDs})
+}
+
+// boundaries are the places of every n-th reservation of the team, the first one included, in the order of listing and id.
+func boundaries(ctx context.Context, tx *db.Tx, n int) ([]ledger.Place, error) {
+	places, err := db.Select[ledger.Place](ctx, tx, `
+		select listing_id, id from (
+			select listing_id, id, row_number() over (order by listing_id, id) as n from reservation where team_id = @team) r
+		where r.n % @n::int = 1 order by listing_id, id`, db.Args{"team": tx.Team, "n": n})
+	if err != nil {
+		return nil, fmt.Errorf("divide the reservations: %w", err)
+	}
+	return places, nil
+}
+
+// within are the reservations of a stretch.
+func within(ctx context.Context, tx *db.Tx, s *ledger.Stretch) ([]id.ID, error) {
+	until := ledger.Place{}
+	if s.Until != nil {
+		until = *s.Until
+	}
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select id from reservation where team_id = @team and listing_id >= @listing and (listing_id, id) >= (@listing, @id)
+			and (@last::uuid is null or listing_id <= @last and (listing_id, id) < (@last, @last_id))
+		order by id`, db.Args{
+		"team": tx.Team, "listing": s.From.ListingID, "id": s.From.ID, "last": until.ListingID, "last_id": until.ID,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the reservations of a stretch: %w", err)
+	}
+	return ids, nil
 }
 
 // waitingFor are the active transactions with a line that names one of these reservations by its confirmation code or guest and is not linked.
