@@ -89,62 +89,29 @@ create table ledger_day (
 select stayledger_tenant('ledger_day');
 
 -- +goose StatementBegin
-create function ledger_entry_inserted() returns trigger language plpgsql as $$
+-- What a statement added or removed must balance by itself, and is added to the sums or taken from them.
+create function ledger_entry_changed() returns trigger language plpgsql as $$
+declare
+    sign constant bigint := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-    if exists (select from added group by team_id, txn_code, ledger, currency, status having sum(cent_total) <> 0) then
+    if exists (select from changed group by team_id, txn_code, ledger, currency, status having sum(cent_total) <> 0) then
         raise exception using errcode = 'SL001', message = 'a posting does not balance';
     end if;
-    if exists (select from (select distinct team_id, account_id from added) a
-               where not exists (select from account t where t.team_id = a.team_id and t.id = a.account_id)) then
+    if tg_op = 'INSERT' and exists (select from (select distinct team_id, account_id from changed) c
+               where not exists (select from account a where a.team_id = c.team_id and a.id = c.account_id)) then
         raise exception using errcode = 'SL002', message = 'a posting names an unknown account';
     end if;
     with sums as (
         select team_id, ledger, currency, account_id, coalesce(party, '') as party,
                coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id, date_trunc('month', txn_at)::date as month,
-               coalesce(sum(cent_total) filter (where cent_total > 0), 0) as debit, coalesce(-sum(cent_total) filter (where cent_total < 0), 0) as credit
-        from added where status = 'active' and ledger <> 'historical'
+               sign * sum(greatest(cent_total, 0)) as debit, sign * sum(greatest(-cent_total, 0)) as credit
+        from changed where status = 'active' and ledger <> 'historical'
         group by 1, 2, 3, 4, 5, 6, 7
     ), days as (
         insert into ledger_day as d (team_id, ledger, currency, day, account_id, party, part, debit, credit)
             select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''), pg_backend_pid() % 4,
-                   coalesce(sum(cent_total) filter (where cent_total > 0), 0),
-                   coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
-            from added where status = 'active' and ledger <> 'historical'
-            group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
-        on conflict (team_id, ledger, currency, day, account_id, party, part)
-            do update set debit = d.debit + excluded.debit, credit = d.credit + excluded.credit
-    ), months as (
-        insert into ledger_month as m (team_id, ledger, currency, account_id, party, month, part, debit, credit)
-            select team_id, ledger, currency, account_id, party, month, pg_backend_pid() % 4, sum(debit), sum(credit)
-            from sums group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
-        on conflict (team_id, ledger, currency, account_id, party, month, part)
-            do update set debit = m.debit + excluded.debit, credit = m.credit + excluded.credit
-    )
-    insert into ledger_balance as b (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
-        select team_id, ledger, currency, account_id, party, listing_id, month, debit, credit from sums order by 1, 2, 3, 4, 5, 6, 7
-    on conflict (team_id, ledger, currency, account_id, party, listing_id, month)
-        do update set debit = b.debit + excluded.debit, credit = b.credit + excluded.credit;
-    return null;
-end
-$$;
-
-create function ledger_entry_deleted() returns trigger language plpgsql as $$
-begin
-    if exists (select from removed group by team_id, txn_code, ledger, currency, status having sum(cent_total) <> 0) then
-        raise exception using errcode = 'SL001', message = 'a posting would be removed in part';
-    end if;
-    with sums as (
-        select team_id, ledger, currency, account_id, coalesce(party, '') as party,
-               coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id, date_trunc('month', txn_at)::date as month,
-               -coalesce(sum(cent_total) filter (where cent_total > 0), 0) as debit, coalesce(sum(cent_total) filter (where cent_total < 0), 0) as credit
-        from removed where status = 'active' and ledger <> 'historical'
-        group by 1, 2, 3, 4, 5, 6, 7
-    ), days as (
-        insert into ledger_day as d (team_id, ledger, currency, day, account_id, party, part, debit, credit)
-            select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''), pg_backend_pid() % 4,
-                   -coalesce(sum(cent_total) filter (where cent_total > 0), 0),
-                   coalesce(sum(cent_total) filter (where cent_total < 0), 0)
-            from removed where status = 'active' and ledger <> 'historical'
+                   sign * sum(greatest(cent_total, 0)), sign * sum(greatest(-cent_total, 0))
+            from changed where status = 'active' and ledger <> 'historical'
             group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
         on conflict (team_id, ledger, currency, day, account_id, party, part)
             do update set debit = d.debit + excluded.debit, credit = d.credit + excluded.credit
@@ -177,10 +144,10 @@ end
 $$;
 -- +goose StatementEnd
 
-create trigger ledger_entry_inserted after insert on ledger_entry referencing new table as added
-    for each statement execute function ledger_entry_inserted();
-create trigger ledger_entry_deleted after delete on ledger_entry referencing old table as removed
-    for each statement execute function ledger_entry_deleted();
+create trigger ledger_entry_inserted after insert on ledger_entry referencing new table as changed
+    for each statement execute function ledger_entry_changed();
+create trigger ledger_entry_deleted after delete on ledger_entry referencing old table as changed
+    for each statement execute function ledger_entry_changed();
 create trigger ledger_entry_updated after update on ledger_entry referencing old table as was new table as now
     for each statement execute function ledger_entry_updated();
 

@@ -66,6 +66,7 @@ func TestDemo(t *testing.T) {
 	if string(after.body) != string(before.body) {
 		t.Errorf("the second start has other books:\n%s\n%s", before.body, after.body)
 	}
+	readme(t, data)
 	again.signal(syscall.SIGTERM)
 	again.wait(40 * time.Second)
 	if again.cmd.ProcessState.ExitCode() != 0 {
