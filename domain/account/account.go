@@ -118,6 +118,6 @@ var (
 	errDuplicateLast4       = apierr.New(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4, "Last four digits are used by another bank account or feed")
 	errClassificationLocked = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change")
 	errInUse                = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
-	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger cannot change")
+	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger and currency cannot change")
 	errNotBank              = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
 )

@@ -124,6 +124,9 @@ func (in *Update) applyBanking(a *Account) error {
 		if err != nil {
 			return apierr.BadRequest.At(at("Value is not the code of a currency", "currency", "banking", "currency"))
 		}
+		if a.CategoryLock != nil && string(currency) != changed.Currency {
+			return errBankingLocked.At(at("The bank account's currency cannot change", "accountClassificationLocked", "banking", "currency"))
+		}
 		changed.Currency = string(currency)
 	}
 	changed.Type, changed.Last4 = b.Type.Or(changed.Type), b.Last4.Or(changed.Last4)

@@ -153,7 +153,11 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 	bank := "/accounts/" + codes["1000"].String()
 	x.Put(bank, object{"banking": object{"category": "operating"}}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.category")
-	x.Put(bank, object{"banking": object{"category": "trust", "type": "savings"}}).Want(200)
+	// Its entries would vanish from a balance in another currency.
+	x.Put(bank, object{"banking": object{"currency": "eur"}}).
+		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.currency")
+	x.Put(bank, object{"banking": object{"category": "trust", "type": "savings", "currency": "USD"}}).Want(200)
+	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"currency": "eur"}}).Want(200)
 	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"category": "trust"}}).Want(200)
 }
 

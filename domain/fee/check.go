@@ -88,6 +88,7 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 	if !known {
 		return []apierr.Issue{notFound("Tax rate does not exist", "taxRateId")}, nil
 	}
+	f.TaxRate = &TaxRateRef{ID: rate.ID, Name: rate.Name, BasisPoints: rate.BasisPoints}
 	isNew := c.before == nil || c.before.TaxRateID == nil || *c.before.TaxRateID != rate.ID
 	if isNew && rate.Status != tax.Active {
 		return []apierr.Issue{{Message: "The tax rate is archived", Code: "inactive", Path: []any{"taxRateId"}, Schema: "body"}}, nil

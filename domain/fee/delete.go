@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -37,15 +39,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 	switch {
 	case len(reasons) == 0:
-		_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": f.ID})
-		switch {
-		case db.Constraint(err) == "reservation_adjustment_fee":
-			// An adjustment came in since the use was looked at.
-			return nil, errInUse.With(LockContext{LockReasons: []string{"reservations"}, SuggestedOnLocked: "archive"}).Because(err)
-		case err != nil:
-			return nil, fmt.Errorf("delete recurring fee: %w", err)
-		}
-		return &api.None{}, nil
+		return &api.None{}, erase(ctx, tx, f.ID)
 	case in.OnLocked == "archive":
 		archived := f
 		archived.Status, archived.UpdatedAt = inactive, day.At(tx.Now)
@@ -57,6 +51,28 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	default:
 		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
 	}
+}
+
+// erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived without it.
+func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
+	of := db.Args{"team": tx.Team, "id": feeID}
+	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, of)
+	switch {
+	case db.Constraint(err) == "reservation_adjustment_fee":
+		// An adjustment came in since the use was looked at.
+		return errInUse.With(LockContext{LockReasons: []string{"reservations"}, SuggestedOnLocked: "archive"}).Because(err)
+	case err != nil:
+		return fmt.Errorf("delete recurring fee: %w", err)
+	}
+	stale, err := db.Select[id.ID](ctx, tx, `select source_id from ledger_stale where team_id = @team and cause_id = @id and source = 'reservation'
+		order by source_id`, of)
+	if err != nil {
+		return fmt.Errorf("find the journals that wait for a recurring fee: %w", err)
+	}
+	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Reservations: stale,
+	})
+	return err
 }
 
 // usage names what still needs the fee: entries in the books, adjustments, and fees that build on it.

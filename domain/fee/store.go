@@ -42,6 +42,26 @@ func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	return f, err
 }
 
+// Active reads a fee that is in use. It fails with NOT_FOUND for one that is archived, as for one that does not exist.
+func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
+	f, err := get(ctx, tx, feeID)
+	if err == nil && f.Status != active {
+		err = apierr.NotFound
+	}
+	return &f, err
+}
+
+// HoldActive keeps a fee that is in use as it is until the transaction ends, so that a change of it finds what the transaction wrote. Call
+// it before anything that a change of a fee waits for. It fails as Active does.
+func HoldActive(ctx context.Context, tx *db.Tx, feeID id.ID) error {
+	_, err := db.Get[id.ID](ctx, tx, `select id from fee where team_id = @team and id = @id and status = 'active' for share`,
+		db.Args{"team": tx.Team, "id": feeID})
+	if errors.Is(err, db.ErrNoRows) {
+		return apierr.NotFound
+	}
+	return err
+}
+
 // hold makes the changes of the team's fees and of their listing periods take turns: what a formula may build on depends on all of them.
 func hold(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select from fee where team_id = @team order by id for no key update`, db.Args{"team": tx.Team})

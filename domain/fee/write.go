@@ -56,7 +56,18 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
-	f := Fee{
+	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
+}
+
+// Unsaved is the fee that Add would make, without listing periods and stored nowhere: its name and uniqueRef may be taken. It fails as
+// createRecurringFee does otherwise.
+func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
+	f := drafted(tx, b)
+	return f, (&change{after: f}).check(ctx, tx)
+}
+
+func drafted(tx *db.Tx, b *Create) *Fee {
+	f := &Fee{
 		ID: tx.NewID(), UniqueRef: b.UniqueRef, Name: b.Name, Icon: b.Icon, Status: cmp.Or(b.Status, active), Type: b.Type, Formula: b.Formula,
 		RateType: b.RateType, DefaultRate: b.DefaultRate, RevenueRecognition: b.RevenueRecognition, CreditParty: b.CreditParty, DebitParty: b.DebitParty,
 		CreditAccountID: b.CreditAccountID, DebitAccountID: b.DebitAccountID, ChargeBasis: cmp.Or(b.ChargeBasis, PerReservation),
@@ -67,7 +78,7 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	if f.BookingChannelsFilter == nil {
 		f.BookingChannelsFilter = []string{}
 	}
-	return save(ctx, tx, change{after: &f, subscriptions: b.ListingSubscriptions, given: true})
+	return f
 }
 
 // Update is the body of a changed fee; what is absent stays.

@@ -190,6 +190,21 @@ func TestSoftCloseAsksWhoPosts(t *testing.T) {
 	}
 	b.Exec(`update team set soft_close_posters = array[@user::uuid] where id = @team`, db.Args{"user": b.Scope().Actor.User})
 	b.replace([]id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
+	shown := func() (lock ledger.Lock) {
+		b.Tx(func(ctx context.Context, tx *db.Tx) error {
+			all, err := ledger.LocksOf(ctx, tx, []id.ID{source})
+			lock = all[source]
+			return err
+		})
+		return lock
+	}
+	if lock := shown(); lock.Status != "open" {
+		t.Errorf("to a poster the journal shows %+v", lock)
+	}
+	b.Exec(`update team set soft_close_posters = '{}' where id = @team`, nil)
+	if lock := shown(); lock.BooksClosed == nil || lock.BooksClosed.Date != date(t, "2026-02-01") {
+		t.Errorf("to others the journal shows %+v", lock)
+	}
 }
 
 // Proves: RSN-66.

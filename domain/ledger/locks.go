@@ -18,7 +18,7 @@ type Lock struct {
 	StatementPeriod *LockStatementPeriod `json:"statementPeriod"`
 }
 
-// LockBooks is the first open day of books that are closed over an entry.
+// LockBooks is the first day that is open to the reader, of books that are closed, or softly closed for him, over an entry.
 type LockBooks struct {
 	Date day.Day `json:"date"`
 }
@@ -50,17 +50,16 @@ func Unlocked() Lock { return Lock{Status: "open"} }
 
 // lockRow is what was found to hold the entries of one source or fee.
 type lockRow struct {
-	ID            id.ID
-	BooksClosedAt *day.Day
-	Closed        bool
-	Statements    []id.ID
-	Hits          []LockHit
+	ID         id.ID
+	ClosedAt   *day.Day
+	Statements []id.ID
+	Hits       []LockHit
 }
 
 func (r *lockRow) lock() Lock {
 	lock := Unlocked()
-	if r.Closed {
-		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.BooksClosedAt}
+	if r.ClosedAt != nil {
+		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.ClosedAt}
 	}
 	if len(r.Statements) > 0 {
 		lock.Status, lock.OwnerStatement = "locked", &LockStatements{r.Statements}
@@ -84,7 +83,8 @@ func locks(ctx context.Context, tx *db.Tx, sql string, args db.Args) (map[id.ID]
 }
 
 const locksSQL = `
-	select e.source_id as id, t.books_closed_at, coalesce(bool_or(e.txn_at < t.books_closed_at), false) as closed,
+	select e.source_id as id, case when min(e.txn_at) < t.books_closed_at then t.books_closed_at
+			when min(e.txn_at) < t.soft_closed_at and not ` + poster + ` then t.soft_closed_at end as closed_at,
 		coalesce(array_agg(distinct e.statement_id) filter (where e.statement_id is not null), '{}') as statements,
 		coalesce(jsonb_agg(distinct jsonb_build_object('listingId', e.listing_id, 'txnAt', e.txn_at, 'openFrom', s.open_from))
 			filter (where s.open_from is not null and e.listing_id is not null), '[]') as hits
@@ -93,18 +93,22 @@ const locksSQL = `
 	left join lateral (select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and e.party = 'owners'
 		and s.ownership_period_id = e.ownership_period_id and s.currency = e.currency and e.txn_at <= s.end_at) s on true
 	where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
-	group by e.source_id, t.books_closed_at`
+	group by e.source_id, t.books_closed_at, t.soft_closed_at, t.soft_close_posters`
+
+// poster holds for a reader who may post before the soft close of team t.
+const poster = `coalesce(@user = any(t.soft_close_posters), false)`
 
 // LocksOf reads the locks on the journals of sources. A source without entries is missing in the answer: it is Unlocked.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
-	return locks(ctx, tx, locksSQL, db.Args{"team": tx.Team, "sources": sources})
+	return locks(ctx, tx, locksSQL, db.Args{"team": tx.Team, "sources": sources, "user": tx.Actor.User})
 }
 
 // A fee has entries on every stay, so statements and dates are looked for from the side of the statements, which are far fewer, and no more
 // than a reader can use are named. The plain reads of fee entries end at the first hit.
 const feeLocksSQL = `
-	select f.id, t.books_closed_at,
-		exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.books_closed_at) as closed,
+	select f.id, case when exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.books_closed_at) then t.books_closed_at
+			when exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.soft_closed_at) and not ` + poster + ` then t.soft_closed_at
+			end as closed_at,
 		array(select s.id from statement s where s.team_id = @team
 			and exists (select from ledger_entry e where ` + feeEntry + ` and e.statement_id = s.id)
 			order by s.id desc limit 100) as statements,
@@ -121,5 +125,5 @@ const feeEntry = `e.team_id = @team and e.recurring_fee_id = f.id and e.status =
 
 // LocksOfFees reads what holds the entries that recurring fees made.
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
-	return locks(ctx, tx, feeLocksSQL, db.Args{"team": tx.Team, "fees": fees})
+	return locks(ctx, tx, feeLocksSQL, db.Args{"team": tx.Team, "fees": fees, "user": tx.Actor.User})
 }

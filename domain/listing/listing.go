@@ -77,6 +77,7 @@ var (
 type LockContext struct {
 	LockReasons       []string `json:"lockReasons"`
 	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
+	SuggestedOnLast   OnLast   `json:"suggestedOnLast,omitempty"`
 }
 
 // Usage is what refers to a listing.

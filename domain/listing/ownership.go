@@ -140,6 +140,26 @@ const Truncate OnConflict = "truncate"
 // Enum lists the outcomes.
 func (OnConflict) Enum() []string { return []string{string(Truncate)} }
 
+// OnLast says what becomes of the period before when the last one of a listing is deleted.
+type OnLast string
+
+// The outcomes: the days of the deleted period are nobody's, or the period before goes on through them.
+const (
+	LeaveGap OnLast = "none"
+	Extend   OnLast = "extend"
+)
+
+// Enum lists the outcomes.
+func (OnLast) Enum() []string { return []string{string(LeaveGap), string(Extend)} }
+
+// before is the period that comes before p when p is the last of its listing, or nil. The periods are in the order of the days.
+func before(periods []Period, p *Period) *Period {
+	if n := len(periods); n > 1 && periods[n-1].ID == p.ID {
+		return &periods[n-2]
+	}
+	return nil
+}
+
 // ConflictContext names the periods in the way.
 type ConflictContext struct {
 	ConflictingPeriodIDs []id.ID `json:"conflictingPeriodIds"`

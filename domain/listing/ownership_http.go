@@ -43,8 +43,9 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, h.putPeriod, h.work),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
-			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons)." +
-				follows,
+			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons);" +
+				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +
+				" through the days of the deleted one; an archived one keeps days, so that it is refused then with context.suggestedOnLast." + follows,
 			Scopes: []string{"listings:delete"}, DryRun: true,
 		}, h.delPeriod, h.work),
 	}
@@ -217,7 +218,13 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	return savePeriod(ctx, tx, p, ended, old == nil)
 }
 
-func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, *operation.New, error) {
+type delPeriodInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"archive ends a period in use instead of deleting it."`
+	OnLast   OnLast `query:"onLast" doc:"What becomes of the period before, when the last one is deleted; absent: none."`
+}
+
+func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
 	p, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -226,10 +233,27 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*api.N
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(held) > 0 {
-		return nil, nil, errPeriodInUse.With(LockContext{LockReasons: held})
+	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := removePeriod(ctx, tx, p.ID); err != nil {
+	var extended *Period
+	if in.OnLast == Extend {
+		extended = before(byListing[p.ListingID], p)
+	}
+	switch {
+	case len(held) == 0:
+		err = removePeriod(ctx, tx, p, extended)
+	case in.OnLocked == "archive" && extended == nil:
+		err = archivePeriod(ctx, tx, p.ID)
+	default:
+		context := LockContext{LockReasons: held, SuggestedOnLocked: "archive"}
+		if extended != nil {
+			context.SuggestedOnLast = LeaveGap
+		}
+		err = errPeriodInUse.With(context)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	n, err := h.follow(ctx, tx, p.ListingID)

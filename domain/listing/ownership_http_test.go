@@ -159,11 +159,56 @@ func TestPeriodInUse(t *testing.T) {
 	post(x, cabin, p, "2026-01-20")
 	publish(x, cabin, p, "2026-01-01", "2026-01-31")
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
-	if r.String("context.lockReasons") != `["journalEntries","ownerStatements"]` || r.Has("context.suggestedOnLocked") {
+	if r.String("context.lockReasons") != `["journalEntries","ownerStatements"]` || r.String("context.suggestedOnLocked") != "archive" ||
+		r.Has("context.suggestedOnLast") {
 		t.Errorf("got %s", r.Body)
 	}
 	x.Delete("/listings/"+cabin.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	x.Delete("/contacts/"+ada.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+}
+
+// A period in use is ended where its use ends; only one that is gone leaves days to the period before.
+//
+// Proves: ERR-75, ERR-76, ERR-77.
+func TestTheLastPeriodIsDeletedOrArchived(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	ada, bob, cabin := owner(x, "Ada"), owner(x, "Bob"), home(x, "Cabin")
+	first := periods + "/" + period(x, cabin, ada, "2025-01-01", "2026-01-01").Want(201).String("id")
+	last := period(x, cabin, bob, "2026-01-01", "").Want(201).ID("id")
+	path := periods + "/" + last.String()
+	x.Delete(path + "?onLast=other").Want(400)
+	x.Delete(path + "?onLast=extend").Want(204)
+	if got := x.Get(first).String("endAt"); got != "null" {
+		t.Errorf("extended to %s", got)
+	}
+	x.Put(first, object{"endAt": "2026-01-01"}).Want(200)
+	last = period(x, cabin, bob, "2026-01-01", "").Want(201).ID("id")
+	path = periods + "/" + last.String()
+	post(x, cabin, last, "2026-02-20")
+	publish(x, cabin, last, "2026-01-01", "2026-01-31")
+	for _, archive := range []string{"&onLocked=archive", ""} {
+		r := x.Delete(path+"?onLast=extend"+archive).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+		if r.String("context.suggestedOnLast") != "none" || r.String("context.suggestedOnLocked") != "archive" {
+			t.Errorf("got %s", r.Body)
+		}
+	}
+	for range 2 { // a second time changes nothing
+		x.Delete(path + "?onLast=none&onLocked=archive").Want(204)
+		if got := x.Get(path).String("endAt"); got != "2026-02-21" {
+			t.Errorf("archived to %s", got)
+		}
+	}
+	if got := x.Get(first).String("endAt"); got != "2026-01-01" {
+		t.Errorf("the period before ends %s", got)
+	}
+	// Only the last period has days to leave; an opening balance stands before the first day.
+	early := period(x, cabin, ada, "2024-01-01", "2024-06-01").Want(201).ID("id")
+	post(x, cabin, early, "2023-12-31")
+	x.Delete(periods + "/" + early.String() + "?onLast=extend&onLocked=archive").Want(204)
+	if got := x.Get(periods + "/" + early.String()).String("endAt"); got != "2024-01-02" {
+		t.Errorf("archived to %s", got)
+	}
 }
 
 // Proves: PAG-23.

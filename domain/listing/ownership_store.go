@@ -225,7 +225,35 @@ func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error)
 		db.Args{"team": tx.Team, "id": period})
 }
 
-func removePeriod(ctx context.Context, tx *db.Tx, period id.ID) error {
-	_, err := tx.Exec(ctx, `delete from listing_ownership_period where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": period})
-	return err
+// removePeriod deletes a period; the extended one, unless it is nil, ends where it would have.
+func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
+	stmts := []db.Stmt{{
+		SQL:  `delete from listing_ownership_period where team_id = @team and id = @id`,
+		Args: db.Args{"team": tx.Team, "id": p.ID},
+	}}
+	if extended != nil {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
+			Args: db.Args{"team": tx.Team, "id": extended.ID, "end": p.EndAt, "now": tx.Now},
+		})
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("delete ownership period: %w", err)
+	}
+	return nil
+}
+
+// archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance stands a day before its
+// period, which keeps one day at least.
+func archivePeriod(ctx context.Context, tx *db.Tx, period id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now
+		from (select greatest(
+			(select max(txn_at) from ledger_entry where team_id = @team and ownership_period_id = @id),
+			(select max(end_at) from statement where team_id = @team and ownership_period_id = @id)) as day) used
+		where p.team_id = @team and p.id = @id`, db.Args{"team": tx.Team, "id": period, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("archive ownership period: %w", err)
+	}
+	return nil
 }

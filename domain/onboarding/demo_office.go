@@ -2,7 +2,6 @@ package onboarding
 
 import (
 	"context"
-	"fmt"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -10,7 +9,6 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
@@ -73,64 +71,40 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	}, ledger.Lenience{}); err != nil {
 		return err
 	}
-	var bills []id.ID
-	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
-		bill, err := s.monthly(ctx, tx, m)
-		if err != nil {
-			return err
-		}
-		bills = append(bills, bill)
-	}
-	return s.repeat(ctx, tx, bills)
-}
-
-// monthly books the power and water of the office on the first of a month, paid from the operating account, and what the manager draws from the trust on the
-// tenth.
-func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month) (bill id.ID, err error) {
 	line := transaction.LineInput{Amount: 12_000}
 	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
-	t, err := transaction.Add(ctx, tx, &transaction.Create{
-		Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
-		Lines: []transaction.LineInput{line},
-	}, ledger.Lenience{})
+	template, err := transaction.AddTemplate(ctx, tx, &transaction.PutTemplate{
+		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+		Pattern: transaction.PatternInput{Frequency: transaction.Monthly}, Lines: []transaction.LineInput{line},
+	})
 	if err != nil {
-		return id.Zero, err
+		return err
 	}
-	if at := m.First().AddDays(9); s.Start().Month() != m && !s.Today.Before(at) {
-		draw := transaction.LineInput{Amount: 15_000}
-		draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
-		_, err = transaction.Add(ctx, tx, &transaction.Create{
-			Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
-		}, ledger.Lenience{})
-	}
-	return t.ID, err
-}
-
-// repeat makes the monthly bills the instances of a recurring template, whose next one is due on the first of next month.
-func (s *seller) repeat(ctx context.Context, tx *db.Tx, bills []id.ID) error {
-	template := tx.NewID()
-	pattern := transaction.Pattern{
-		Frequency: transaction.Monthly, Interval: 1, WeekDays: []transaction.Weekday{}, MonthDays: []int64{1}, Months: []int64{},
-	}
-	err := tx.Pipeline(ctx,
-		db.Stmt{
-			SQL: `insert into transaction_template (team_id, id, type, description, date, currency, account_id, payment_status, total, pattern, lines,
-					done_through, next_at, created_at, updated_at)
-				select t.team_id, @id, t.type, t.description, t.date, t.currency, t.account_id, 'paid', t.total, @pattern::jsonb,
-					(select jsonb_agg(to_jsonb(l) - 'team_id' order by l.position) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id),
-					@today, @next, @now, @now
-				from transaction t where t.team_id = @team and t.id = @first`,
-			Args: db.Args{
-				"team": tx.Team, "id": template, "pattern": pattern, "today": s.Today, "next": s.Today.Month().Next().First(), "now": tx.Now,
-				"first": bills[0],
-			},
-		},
-		db.Stmt{
-			SQL:  `update transaction set recurring_template_id = @template, recurring_at = date where team_id = @team and id = any(@bills)`,
-			Args: db.Args{"team": tx.Team, "template": template, "bills": bills},
-		})
-	if err != nil {
-		return fmt.Errorf("make a recurring template: %w", err)
+	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
+		if err := s.monthly(ctx, tx, m, &transaction.Create{
+			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+			RecurringTemplateID: api.Set(template.ID), Lines: []transaction.LineInput{line},
+		}); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager draws from the trust on the
+// tenth.
+func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
+	if _, err := transaction.Add(ctx, tx, bill, ledger.Lenience{}); err != nil {
+		return err
+	}
+	at := m.First().AddDays(9)
+	if s.Start().Month() == m || s.Today.Before(at) {
+		return nil
+	}
+	draw := transaction.LineInput{Amount: 15_000}
+	draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
+	_, err := transaction.Add(ctx, tx, &transaction.Create{
+		Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
+	}, ledger.Lenience{})
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/domain/team"
+	"stayledger/domain/transaction"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -18,15 +19,15 @@ type derivation struct{ reservations, transactions bool }
 
 func derivations() map[account.Assignment]derivation {
 	return map[account.Assignment]derivation{
-		account.AccountsReceivable:   {reservations: true},
-		account.DepositCoHostPayout:  {reservations: true},
-		account.DeferredRevenue:      {reservations: true},
-		account.CancellationRevenue:  {reservations: true},
-		account.ExpenseSalesTax:      {reservations: true, transactions: true},
-		account.AccountsPayable:      {transactions: true},
-		account.ExpenseMarkup:        {transactions: true},
-		account.ExpenseReimbursement: {transactions: true},
-		account.DueToFromTrust:       {transactions: true},
+		account.AccountsReceivable:  {reservations: true},
+		account.DepositCoHostPayout: {reservations: true},
+		account.DeferredRevenue:     {reservations: true},
+		account.CancellationRevenue: {reservations: true},
+		account.ExpenseSalesTax:     {reservations: true, transactions: true},
+		account.AccountsPayable:     {transactions: true},
+		account.ExpenseMarkup:       {transactions: true},
+		account.DueToFromTrust:      {transactions: true},
+		account.PayoutDistribution:  {transactions: true},
 	}
 }
 
@@ -47,7 +48,7 @@ func (r *reach) add(c account.Reassigned) {
 }
 
 // AssignmentsChanged marks the journals as stale that parts of the chart decide on, now that other accounts play them, and has them derived:
-// those with entries on the old or the new account, and all of the team when nobody played a part before.
+// those with entries on the old or the new account, and all of the team when nobody played a part before. The opening trial balance follows at once.
 func AssignmentsChanged(ctx context.Context, tx *db.Tx, changed []account.Reassigned) error {
 	var stays, moves reach
 	rules := derivations()
@@ -57,6 +58,11 @@ func AssignmentsChanged(ctx context.Context, tx *db.Tx, changed []account.Reassi
 		}
 		if rules[c.Assignment].transactions {
 			moves.add(c)
+		}
+		if c.Assignment == account.OpeningBalance {
+			if err := transaction.RebookTrialBalance(ctx, tx); err != nil {
+				return err
+			}
 		}
 	}
 	o := ledger.Outdated{Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}}

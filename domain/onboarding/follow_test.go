@@ -197,3 +197,29 @@ func TestAnInstalledAssignmentReachesTheJournals(t *testing.T) {
 		t.Errorf("installing again started %d operations", got-before)
 	}
 }
+
+// A manager's draw is booked through the distributions, wherever they are now; the opening trial balance balances on the account that opens.
+func TestDrawsAndTheOpeningFollow(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	b.Exec(`update team set statement_start_at = '2026-01-01' where team_id = @team`, nil)
+	draw := b.Post("/transactions", object{
+		"type": "payout", "date": "2026-04-10", "lines": []object{{"amount": 500, "accountId": b.codes["1010"], "party": "manager"}},
+	}).Want(201).String("id")
+	b.Put("/teams/opening-trial-balance/manual", object{"rows": []object{{"accountId": b.codes["1010"], "combinedCentTotal": 800}}}).Want(200)
+	b.assign("2300", "payout_distribution", "openingBalance")
+	if got := b.Get("/teams/opening-trial-balance").Want(200); got.String("trustReversal.status") != "created" || b.on(b.ID.String(), "2300") != -800 ||
+		b.on(b.ID.String(), "2900") != 0 {
+		t.Errorf("opened with %d and %d: %s", b.on(b.ID.String(), "2300"), b.on(b.ID.String(), "2900"), got.Body)
+	}
+	b.Work()
+	if b.on(draw, "2300") != 500 || b.on(draw, "2400") != 0 || b.status("/transactions/"+draw) != "current" {
+		t.Errorf("drawn from %d and %d", b.on(draw, "2300"), b.on(draw, "2400"))
+	}
+	// Under closed books it stays, and says so.
+	b.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "January"}).Want(201)
+	b.assign("2900", "openingBalance")
+	if got := b.Get("/teams/opening-trial-balance").Want(200).String("trustReversal.status"); got != "outdated" || b.on(b.ID.String(), "2300") != -800 {
+		t.Errorf("under the lock it is %s with %d", got, b.on(b.ID.String(), "2300"))
+	}
+}

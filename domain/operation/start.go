@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -60,22 +61,22 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	if n.Primary != nil {
 		primary = *n.Primary
 	}
-	stmts := []db.Stmt{{SQL: insertOperation, Args: db.Args{
+	jobs := make([]job.New, len(n.Tasks))
+	for i, t := range n.Tasks {
+		jobs[i] = job.New{Kind: t.Kind, Args: t.Args, OperationID: ack.OperationID, Priority: t.Priority}
+	}
+	start, err := job.Statement(tx, jobs...)
+	if err != nil {
+		return nil, err
+	}
+	start.SQL = "with started as (" + insertOperation + ")" + start.SQL
+	maps.Copy(start.Args, db.Args{
 		"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
 		"rtype": string(primary.Type), "rid": primary.ID, "rrole": string(primary.Role), "tasks": len(n.Tasks),
-	}}}
+	})
+	tx.AtEnd(start)
 	if len(n.Resources) > 0 {
-		stmts = append(stmts, insertResources(tx, ack.OperationID, n.Resources))
-	}
-	for _, t := range n.Tasks {
-		s, err := job.Statement(tx, job.New{Kind: t.Kind, Args: t.Args, OperationID: ack.OperationID, Priority: t.Priority})
-		if err != nil {
-			return nil, err
-		}
-		stmts = append(stmts, s)
-	}
-	for _, statement := range stmts {
-		tx.AtEnd(statement)
+		tx.AtEnd(insertResources(tx, ack.OperationID, n.Resources))
 	}
 	return ack, nil
 }

@@ -15,8 +15,8 @@ const entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status,
 	greatest(-e.cent_total, 0) as credit, e.currency, e.party, e.listing_id, e.ownership_period_id, e.contact_id, e.reservation_id,
 	e.transaction_id, e.recurring_fee_id, e.statement_id as owner_statement_id, e.trigger_type, e.description, e.created_at`
 
-// EntryQuery is the list of entries that a valid selection selects, in rows of Entry. The caller sets the argument team.
-func EntryQuery(f Selection) page.Query {
+// entryQueryOf is the list of entries that a valid selection selects, in rows of Entry. The caller sets the argument team.
+func entryQueryOf(f Selection) page.Query {
 	q := entryQuery{page.Query{
 		Columns: entryColumns, From: "ledger_entry e left join account a on a.team_id = e.team_id and a.id = e.account_id",
 		Where: []string{"e.team_id = @team"}, Args: db.Args{},
@@ -85,14 +85,7 @@ func (q *entryQuery) references(f *Selection) {
 	} {
 		column, without := "e."+r.column, "e."+r.column+" is null"
 		if r.refs != nil {
-			switch ids, none := named(r.refs); {
-			case !none:
-				q.And(column+" = any(@"+r.column+"s::uuid[])", db.Args{r.column + "s": ids})
-			case len(ids) == 0:
-				q.And(without, nil)
-			default:
-				q.And("("+column+" = any(@"+r.column+"s::uuid[]) or "+without+")", db.Args{r.column + "s": ids})
-			}
+			q.And(among(column, r.column+"s", r.refs))
 		}
 		if r.nots == nil {
 			continue
@@ -138,15 +131,20 @@ func (q *entryQuery) kinds(f *Selection) {
 	}
 }
 
-// lockedEntry holds for an entry that the locks of package ledger hold for everybody.
-const lockedEntry = `(e.statement_id is not null
-	or e.status = 'active' and e.ledger <> 'historical' and (
-		e.txn_at < (select t.books_closed_at from team t where t.team_id = @team)
-		or e.party = 'owners' and exists (select from statement s where s.team_id = @team and s.ownership_period_id = e.ownership_period_id
-			and s.currency = e.currency and e.txn_at between s.start_at and s.end_at))
-	or exists (select from bank_reconciliation b where b.team_id = @team and b.transaction_id = e.source_id)
-		and exists (select from ledger_entry o join account k on k.team_id = o.team_id and k.id = o.account_id and k.type = 'bank'
-			where o.team_id = @team and o.source_id = e.source_id and o.txn_code = e.txn_code))`
+// lockedEntry holds for an entry that the locks of package ledger hold for everybody. They hold whole postings: one entry that is attached to a
+// statement, or is an owners' of a month up to the last saved one, or moves reconciled money holds all entries of its posting.
+const lockedEntry = `(e.status = 'active' and e.ledger <> 'historical'
+		and coalesce(e.txn_at < (select t.books_closed_at from team t where t.team_id = @team), false)
+	or (e.source_id, e.txn_code) in (
+		select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and h.statement_id is not null
+		union all
+		select h.source_id, h.txn_code from (select s.ownership_period_id, s.currency, max(s.end_at) as end_at from statement s
+				where s.team_id = @team group by 1, 2) s
+			join ledger_entry h on h.team_id = @team and h.ownership_period_id = s.ownership_period_id and h.currency = s.currency
+				and h.txn_at <= s.end_at and h.party = 'owners' and h.status = 'active' and h.ledger <> 'historical'
+		union all
+		select h.source_id, h.txn_code from ledger_entry h join account k on k.team_id = @team and k.id = h.account_id and k.type = 'bank'
+			where h.team_id = @team and h.source_id in (select b.transaction_id from bank_reconciliation b where b.team_id = @team)))`
 
 func (q *entryQuery) books(f *Selection) {
 	equal := func(value, column string) {
@@ -178,8 +176,7 @@ func (q *entryQuery) books(f *Selection) {
 		q.And("e.statement_id is null", nil)
 	}
 	if f.Locked != nil {
-		// A team whose books were never closed compares with null, which is no lock.
-		q.And("coalesce("+lockedEntry+", false) = @locked", db.Args{"locked": *f.Locked})
+		q.And(lockedEntry+" = @locked", db.Args{"locked": *f.Locked})
 	}
 }
 

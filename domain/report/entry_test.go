@@ -158,7 +158,17 @@ func TestLockedAndAttachedEntries(t *testing.T) {
 			values (@team, @record, @transaction, @account, 16, '2026-01-01')`,
 			db.Args{"record": record, "transaction": transaction, "account": b.accounts["1000"]})
 	}
-	// 1 is attached, 2 in the month of a statement, 8 before the books opened, 16 reconciled; 32 is reconciled too but moves no money.
+	// 1 is attached, 2 in the month of a statement, 8 before the books opened, 16 reconciled; 32 is reconciled too but moves no money. The other
+	// side of a posting goes or stays with it.
+	if got := b.Get("/reports/journal-entries?locked=true&accountIds=" + b.accounts["2000"].String()).Want(200).Int("totals.debit"); got != 1+2+8 {
+		t.Errorf("what guests owe is locked in %06b", got)
+	}
+	b.Exec(`update ledger_entry set statement_id = null where team_id = @team`, nil)
+	if got := b.selected("locked=true"); got != 1+2+8+16 {
+		t.Errorf("%06b is locked: a statement of February holds January", got)
+	}
+	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and txn_code = 'made:0_x' and party = 'owners'`,
+		db.Args{"statement": b.statements[0]})
 	for filter, want := range map[string]int64{
 		"locked=true": 1 + 2 + 8 + 16, "locked=false": 4 + 32, "attached=true": 1, "attached=false": 62, "statementIds=" + b.statements[0].String(): 1,
 		"notStatementIds=null": 1, "notStatementIds=" + b.statements[0].String(): 62, "statementIds=null": 62,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -86,15 +85,12 @@ type GuestAge struct {
 type GuestFilter struct {
 	Date            *day.Day `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
 	OccupancyStatus string   `query:"occupancyStatus" json:"occupancyStatus,omitempty" enum:"departed,inHouse,upcoming,cancelled,unassigned,all" doc:"Default: all."`
-	ListingIDs      []id.ID  `query:"listingIds" json:"listingIds,omitempty"`
+	ListingIDs      []Ref    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Channels        []string `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none. Leaves out unassigned money."`
 	Search          string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's name or the confirmation code; narrows the reservations listed, not the totals."`
 	IncludeSettled  bool     `query:"includeSettled" json:"includeSettled,omitempty" doc:"List stays with nothing open too."`
 	Currency        string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
-
-// Resolve refuses a currency that no bank account can hold.
-func (f GuestFilter) Resolve() []apierr.Issue { return currencyIssues(f.Currency) }
 
 type guestInput struct {
 	page.Params
@@ -143,11 +139,7 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 
 // behind selects the entries of all guest balances that the filter is about.
 func (f *GuestFilter) behind(date day.Day, currency money.Currency) Selection {
-	s := Selection{EndDate: &End{date}, Currency: string(currency), Channels: f.Channels}
-	if f.ListingIDs != nil {
-		s.ListingIDs = refsOf(f.ListingIDs...)
-	}
-	return s
+	return Selection{EndDate: &End{date}, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs}
 }
 
 // guestReport arranges cells.
@@ -179,14 +171,11 @@ func (g *guestReport) sum(charges, payments money.Cents, behind Selection) Guest
 		return figures
 	}
 	charged, paid := all, all
-	charged.NotTransactionTypes, paid.TransactionTypes = transactionTypes(), transactionTypes()
+	charged.TransactionIDs, paid.NotTransactionIDs = refsOf(id.Zero), refsOf(id.Zero)
 	total, charge, payment := drilldown(all), drilldown(charged), drilldown(paid)
 	figures.Drilldown, figures.Drilldowns = &total, GuestDrilldowns{&charge, &payment}
 	return figures
 }
-
-// transactionTypes are all types, which tell entries of transactions from others.
-func transactionTypes() []string { return []string{"deposit", "expense", "transfer", "payout"} }
 
 // groupKey names a group, or a listing in it.
 type groupKey struct {

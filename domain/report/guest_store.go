@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -37,7 +38,7 @@ type guestSelection struct {
 	accounts   []id.ID
 	date       day.Day
 	currency   money.Currency
-	listingIDs []id.ID
+	listingIDs []Ref
 	channels   []string
 	search     string
 	settled    bool
@@ -57,39 +58,45 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 	}
 	where := ""
 	if s.listingIDs != nil {
-		where += ` and e.listing_id = any(@listings)`
-		args["listings"] = s.listingIDs
+		condition, listings := among("e.listing_id", "listings", s.listingIDs)
+		where = " and " + condition
+		maps.Copy(args, listings)
 	}
 	of := ""
 	if s.channels != nil {
 		of = ` where coalesce(r.booking_platform, 'null') = any(@channels) and r.id is not null`
 		args["channels"] = s.channels
 	}
-	sums := `coalesce(sum(e.cent_total) filter (where t.id is null), 0) as charges, coalesce(-sum(e.cent_total) filter (where t.id is not null), 0) as payments
-			from ledger_entry e left join transaction t on t.team_id = @team and t.id = e.transaction_id`
-	open := ""
+	// Settled stays are most of them and are looked up all at once, open ones one by one.
+	sums, open, reading := `coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as charges,
+				coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments`, "", "materialized"
 	if s.balancesOnly {
-		sums, open = `0 as charges, -sum(e.cent_total) as payments from ledger_entry e`, ` having sum(e.cent_total) <> 0`
+		sums, open, reading = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized"
 	}
 	cells, err := db.Select[guestCell](ctx, tx, `
 		with booked as (
-			select e.reservation_id, e.listing_id, case when e.reservation_id is null then e.source_id end as source_id,
-				case when e.reservation_id is null then e.txn_code else '' end as txn_code, `+sums+`
+			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, `+sums+`
+			from ledger_entry e
 			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
 				and e.ledger = 'trust' and e.status = 'active'`+where+`
-			group by 1, 2, 3, 4`+open+`
+			group by 1, 2, 3`+open+`
+		), stays as `+reading+` (
+			select id, status, check_in, check_out, booking_platform, guest_name, confirmation_code from reservation where team_id = @team
 		), told as (
-			select `+occupancySQL+` as status, b.charges <> b.payments or @settled::boolean as open, b.reservation_id, b.listing_id, b.source_id, b.txn_code,
+			select `+occupancySQL+` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
+				b.listing_id, case when b.txn_code is not null then b.of end as source_id, coalesce(b.txn_code, '') as txn_code,
 				r.check_in, r.check_out, b.charges, b.payments,
 				@search::text = '' or coalesce(r.guest_name ilike @search, false) or coalesce(r.confirmation_code ilike @search, false) as matches
-			from booked b left join reservation r on r.team_id = @team and r.id = b.reservation_id`+of+`
+			from booked b left join stays r on r.id = b.of and b.txn_code is null`+of+`
 		), folded as (
 			select status, open, case when open then reservation_id end as reservation_id, listing_id, case when open then source_id end as source_id,
-				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in, case when open then check_out end as check_out, open and matches as matches,
+				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in,
+				case when open then check_out end as check_out, open and matches as matches,
 				sum(charges)::bigint as charges, sum(payments)::bigint as payments
 			from told group by 1, 2, 3, 4, 5, 6, 7, 8, 9
 		)
-		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches, f.charges, f.payments
+		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches,
+			f.charges, f.payments
 		from folded f left join listing l on l.team_id = @team and l.id = f.listing_id
 		order by array_position(array['departed', 'inHouse', 'upcoming', 'cancelled', 'unassigned'], f.status), l.name nulls last, f.listing_id,
 			f.check_in nulls last, f.reservation_id, f.txn_code`, args)

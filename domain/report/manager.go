@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
 	"stayledger/domain/statement"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -172,8 +171,11 @@ func (r *rolling) statementOf(start, end day.Day, before, during []Cell) Manager
 		return until(end, Selection{StartDate: &Start{start}, AccountIDs: accounts[s]})
 	}
 	m.Drilldowns = ManagerDrilldowns{
-		BalanceStart: until(start.AddDays(-1), Selection{NotAccountIDs: adjusting}), NetRevenue: within(SectionNetRevenue),
-		Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments), Transfers: within(SectionTransfers), BalanceEnd: until(end, Selection{}),
+		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
+		Transfers: within(SectionTransfers), BalanceEnd: until(end, Selection{}),
+	}
+	if last := start.AddDays(-1); last.Valid() {
+		m.Drilldowns.BalanceStart = until(last, Selection{NotAccountIDs: adjusting})
 	}
 	if opening {
 		if all := distinctIDs(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
@@ -188,9 +190,6 @@ type ManagerFilter struct {
 	Year     *int64 `query:"year" json:"year,omitempty" minimum:"1" maximum:"9999"`
 	Currency string `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
-
-// Resolve refuses a currency that no bank account can hold.
-func (f ManagerFilter) Resolve() []apierr.Issue { return currencyIssues(f.Currency) }
 
 type managerInput struct {
 	page.Params

@@ -62,7 +62,7 @@ func TestManagerStatementOfTheFirstMonth(t *testing.T) {
 func TestAvailableBalance(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	anna, alder, birch := b.contact("Anna"), b.listing("Alder"), b.listing("Birch")
+	anna, alder, birch := b.contact("Anna"), b.addListing("Alder"), b.addListing("Birch")
 	rich, poor := b.owned(alder, "", "", split{anna, 100_000}), b.owned(birch, "", "", split{anna, 100_000})
 	owing, ahead := b.stayed(alder, "2026-01-02", "2026-01-05", "booked", ""), b.stayed(birch, "2026-02-02", "2026-02-05", "booked", "")
 	book := func(legs ...leg) {
@@ -97,6 +97,11 @@ func TestManagerStatementsList(t *testing.T) {
 	if j.Get("/reports/manager-statements?year=2025").Want(200).Len("data") != 0 {
 		t.Error("no statement before the first month")
 	}
+	ever := j.Get("/reports/manager-statements/detail?startAt=0001&endAt=9999").Want(200)
+	if ever.Value("drilldowns.balanceStart") != nil {
+		t.Error("nothing was before the calendar")
+	}
+	j.proves(t, ever)
 	j.Get("/reports/manager-statements/detail?startAt=2026-02&endAt=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endAt")
 	j.Get("/reports/manager-statements/detail?startAt=2026-02").WantError(apierr.CodeBadRequest, "").WantIssue("required", "endAt")
 	j.Get("/reports/manager-statements?currency=zzz").WantError(apierr.CodeBadRequest, "")

@@ -52,11 +52,11 @@ func (f ProfitFilter) Resolve() []apierr.Issue {
 type profitInput struct{ ProfitFilter }
 
 func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndLoss, error) {
-	return Profit(ctx, tx, in.ProfitFilter)
+	return ReadProfit(ctx, tx, in.ProfitFilter)
 }
 
-// Profit reads the profit and loss that a valid filter selects.
-func Profit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
+// ReadProfit reads the profit and loss that a valid filter selects.
+func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
 	if f.View == "" {
 		f.View = ViewTotal
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -48,6 +49,18 @@ func idsOf(refs []Ref) []id.ID {
 		ids[i] = r.ID
 	}
 	return ids
+}
+
+// among is the condition that a column holds one of the references, whose ids it takes as the argument name.
+func among(column, name string, refs []Ref) (condition string, args db.Args) {
+	switch ids, none := named(refs); {
+	case !none:
+		return column + " = any(@" + name + "::uuid[])", db.Args{name: ids}
+	case len(ids) == 0:
+		return column + " is null", nil
+	default:
+		return "(" + column + " = any(@" + name + "::uuid[]) or " + column + " is null)", db.Args{name: ids}
+	}
 }
 
 // named parts references into the ids and whether none is among them.

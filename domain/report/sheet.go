@@ -57,7 +57,7 @@ type SheetFilter struct {
 type sheetInput struct{ SheetFilter }
 
 func balanceSheet(ctx context.Context, tx *db.Tx, in *sheetInput) (*BalanceSheet, error) {
-	return Sheet(ctx, tx, in.SheetFilter)
+	return ReadSheet(ctx, tx, in.SheetFilter)
 }
 
 // SheetRow is a row of the balance sheet that an entry can stand in.
@@ -92,8 +92,8 @@ func rowOf(a *charted, party ledger.Party) SheetRow {
 	return RowUnassigned
 }
 
-// Sheet reads the balance sheet that a valid filter selects.
-func Sheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
+// ReadSheet reads the balance sheet that a valid filter selects.
+func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
 	if f.View == "" {
 		f.View = ViewTotal
 	}

@@ -3,7 +3,9 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"stayledger/domain/account"
 	"stayledger/platform/apierr"
@@ -11,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // TaxLiability is what stays brought that is taxed, and the tax that guests were charged, recognised in a period.
@@ -19,7 +22,8 @@ type TaxLiability struct {
 	StartDate day.Day        `json:"startDate"`
 	EndDate   day.Day        `json:"endDate" doc:"Last day, included."`
 	TaxFigures
-	Data []TaxListing `json:"data"`
+	Data       []TaxListing    `json:"data" doc:"The listings and channels with listed reservations; totals are those of all pages."`
+	Pagination page.Pagination `json:"pagination" doc:"Counts reservations."`
 }
 
 // TaxFigures are the totals of a level of the report.
@@ -31,8 +35,8 @@ type TaxFigures struct {
 
 // TaxDrilldowns lead to the entries behind both amounts.
 type TaxDrilldowns struct {
-	TaxableIncome    *Drilldown `json:"taxableIncome"`
-	CollectableTaxes *Drilldown `json:"collectableTaxes" doc:"Null while the team has no account for lodging taxes."`
+	TaxableIncome    *Drilldown `json:"taxableIncome" doc:"Null for a channel whose name a filter cannot say: one with a comma, or with blanks around it."`
+	CollectableTaxes *Drilldown `json:"collectableTaxes" doc:"Null for such a channel, and while the team has no account for lodging taxes."`
 }
 
 // TaxListing is a listing's part.
@@ -69,41 +73,37 @@ type TaxFilter struct {
 	Period
 	TaxableLineIDs []id.ID  `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
 	Channels       []string `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
-	ListingIDs     []id.ID  `query:"listingIds" json:"listingIds,omitempty"`
+	ListingIDs     []Ref    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Currency       string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
-// Resolve refuses a period that ends before it starts and a currency that no bank account can hold.
-func (f TaxFilter) Resolve() []apierr.Issue {
-	return append(f.check(), currencyIssues(f.Currency)...)
-}
+// Resolve refuses a period that ends before it starts.
+func (f TaxFilter) Resolve() []apierr.Issue { return f.check() }
 
 // notCollected are the transactions that pay tax on rather than charge it.
 func notCollected() []string { return []string{"expense", "transfer", "payout"} }
 
+// taxRow is a stay's part in the order in which stays are listed.
 type taxRow struct {
-	ListingID        id.ID
-	ListingName      *string
-	BookingPlatform  *string
-	ID               id.ID
-	GuestName        *string
-	ConfirmationCode *string
-	CheckIn          day.Day
-	CheckOut         day.Day
-	BookedAt         *day.Day
-	Income           money.Cents
-	Taxes            money.Cents
+	ListingID       id.ID
+	BookingPlatform *string
+	ID              id.ID
+	Income          money.Cents
+	Taxes           money.Cents
 }
 
-type taxInput struct{ TaxFilter }
+type taxInput struct {
+	page.Params
+	TaxFilter
+}
 
 func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, error) {
-	return ReadTaxLiability(ctx, tx, &in.TaxFilter)
+	return ReadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
 }
 
-// ReadTaxLiability reads the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
+// ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
 // line type.
-func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter) (*TaxLiability, error) {
+func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
 	currency, err := currencyOr(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
@@ -117,17 +117,21 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter) (*TaxLiabili
 		return nil, err
 	}
 	r := taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
-		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, NotReservationIDs: refsOf(id.Zero),
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
+		NotReservationIDs: refsOf(id.Zero),
 	}}
-	if f.ListingIDs != nil {
-		r.behind.ListingIDs = refsOf(f.ListingIDs...)
-	}
 	rows, err := r.read(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
+	total := int64(len(rows))
+	r.first = min(p.Rows(), total)
+	r.last = min(r.first+p.Limit, total)
+	if err := r.readShown(ctx, tx, rows[r.first:r.last]); err != nil {
+		return nil, err
+	}
 	out := r.arrange(rows)
-	out.Currency, out.StartDate, out.EndDate = currency, f.StartDate.Day, f.EndDate.Day
+	out.Currency, out.StartDate, out.EndDate, out.Pagination = currency, f.StartDate.Day, f.EndDate.Day, p.Of(total)
 	return out, nil
 }
 
@@ -175,6 +179,10 @@ func (c *trustChart) lodgingTaxes() []id.ID {
 type taxReport struct {
 	taxes, taxed []id.ID
 	behind       Selection
+	// first and last are the places of the page among the rows; listings and stays are what it shows.
+	first, last int64
+	listings    map[id.ID]string
+	stays       map[id.ID]*TaxReservation
 }
 
 func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
@@ -184,8 +192,9 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 	}
 	where := ""
 	if f.ListingIDs != nil {
-		where += " and e.listing_id = any(@listings)"
-		args["listings"] = f.ListingIDs
+		condition, listings := among("e.listing_id", "listings", f.ListingIDs)
+		where = " and " + condition
+		maps.Copy(args, listings)
 	}
 	if f.Channels != nil {
 		where += " and coalesce(r.booking_platform, 'null') = any(@channels)"
@@ -202,8 +211,7 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active'`+where+`
 			group by 1, 2
 		)
-		select b.listing_id, l.name as listing_name, r.booking_platform, r.id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booked_at,
-			b.income, b.taxes
+		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
 		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
 		left join listing l on l.team_id = @team and l.id = b.listing_id
 		where b.income <> 0 or b.taxes <> 0
@@ -212,6 +220,39 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 		return nil, fmt.Errorf("read taxes: %w", err)
 	}
 	return rows, nil
+}
+
+// readShown reads what the page shows of its rows.
+func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (err error) {
+	stays, listings := make([]id.ID, len(shown)), make([]id.ID, len(shown))
+	for i := range shown {
+		stays[i], listings[i] = shown[i].ID, shown[i].ListingID
+	}
+	if r.listings, err = listingNames(ctx, tx, distinctIDs(listings)); err != nil {
+		return err
+	}
+	type stay struct {
+		ID               id.ID
+		GuestName        *string
+		ConfirmationCode *string
+		CheckIn          day.Day
+		CheckOut         day.Day
+		BookedAt         *day.Day
+	}
+	rows, err := db.Select[stay](ctx, tx, `
+		select id, guest_name, confirmation_code, check_in, check_out, booked_at from reservation where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": stays})
+	if err != nil {
+		return fmt.Errorf("read the stays of taxes: %w", err)
+	}
+	r.stays = make(map[id.ID]*TaxReservation, len(rows))
+	for _, s := range rows {
+		r.stays[s.ID] = &TaxReservation{
+			ID: s.ID, GuestName: s.GuestName, ConfirmationCode: s.ConfirmationCode, CheckIn: s.CheckIn, CheckOut: s.CheckOut, BookedAt: s.BookedAt,
+			Nights: s.CheckIn.DaysUntil(s.CheckOut),
+		}
+	}
+	return nil
 }
 
 // figures are the totals of a level with what is behind them.
@@ -229,49 +270,58 @@ func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigu
 	return f
 }
 
-// arrange groups rows, which come by listing and channel.
+// arrange groups rows, which come by listing and channel, and shows those of the page.
 func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	out := &TaxLiability{Data: []TaxListing{}}
 	var income, taxes money.Cents
+	at := int64(0)
 	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
 		behind := r.behind
 		behind.ListingIDs = refsOf(of[0].ListingID)
-		l := TaxListing{Name: of[0].ListingName, Channels: []TaxChannel{}}
-		if !of[0].ListingID.IsZero() {
-			l.ID = &of[0].ListingID
-		}
+		l := TaxListing{ID: idOrNil(of[0].ListingID), Name: nameOf(r.listings, of[0].ListingID), Channels: []TaxChannel{}}
 		var listingIncome, listingTaxes money.Cents
 		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
-			c := r.channel(via, behind)
+			c := r.channel(via, at, behind)
 			listingIncome += c.TaxableIncomeTotal
 			listingTaxes += c.CollectableTaxesTotal
-			l.Channels = append(l.Channels, c)
+			if len(c.Reservations) > 0 {
+				l.Channels = append(l.Channels, c)
+			}
+			at += int64(len(via))
 		}
-		l.TaxFigures = r.figures(listingIncome, listingTaxes, behind)
 		income, taxes = income+listingIncome, taxes+listingTaxes
-		out.Data = append(out.Data, l)
+		if len(l.Channels) > 0 {
+			l.TaxFigures = r.figures(listingIncome, listingTaxes, behind)
+			out.Data = append(out.Data, l)
+		}
 	}
 	out.TaxFigures = r.figures(income, taxes, r.behind)
 	return out
 }
 
-func (r *taxReport) channel(rows []taxRow, behind Selection) TaxChannel {
-	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: make([]TaxReservation, len(rows))}
-	behind.Channels = []string{channelName(&rows[0])}
+// channel is what the rows of a channel come to, the first of which is at a place among all, with those of the page.
+func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChannel {
+	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
 	var income, taxes money.Cents
 	for i := range rows {
 		row := &rows[i]
-		stay := behind
-		stay.Channels, stay.NotReservationIDs, stay.ReservationIDs = nil, nil, refsOf(row.ID)
-		c.Reservations[i] = TaxReservation{
-			ID: row.ID, GuestName: row.GuestName, ConfirmationCode: row.ConfirmationCode, CheckIn: row.CheckIn, CheckOut: row.CheckOut,
-			BookedAt: row.BookedAt, Nights: row.CheckIn.DaysUntil(row.CheckOut), TaxableIncome: row.Income, CollectableTaxes: row.Taxes,
-			Drilldowns: r.figures(row.Income, row.Taxes, stay).Drilldowns,
-		}
 		income += row.Income
 		taxes += row.Taxes
+		if place := at + int64(i); place < r.first || place >= r.last {
+			continue
+		}
+		behind := behind
+		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, refsOf(row.ID)
+		stay := *r.stays[row.ID]
+		stay.TaxableIncome, stay.CollectableTaxes, stay.Drilldowns = row.Income, row.Taxes, r.figures(row.Income, row.Taxes, behind).Drilldowns
+		c.Reservations = append(c.Reservations, stay)
 	}
+	name := channelName(&rows[0])
+	behind.Channels = []string{name}
 	c.TaxFigures = r.figures(income, taxes, behind)
+	if strings.Contains(name, ",") || strings.TrimSpace(name) != name { // a list of parameters cannot say such a name
+		c.Drilldowns = TaxDrilldowns{}
+	}
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 func TestSalesTaxLiability(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	alder, birch := b.listing("Alder"), b.listing("Birch")
+	alder, birch := b.addListing("Alder"), b.addListing("Birch")
 	charge := func(stay, listing id.ID, at string, rent, cleaning, tax int64) {
 		b.book(stay, false, at, dr("2000", cents64(rent+cleaning+tax)).of(stay, listing), cr("4000", cents64(rent)).owners(listing, id.Zero).of(stay, listing),
 			cr("4010", cents64(cleaning)).owners(listing, id.Zero).of(stay, listing), cr("2100", cents64(tax)).of(stay, listing))
@@ -46,15 +46,30 @@ func TestSalesTaxLiability(t *testing.T) {
 	}
 	rent := path + b.accounts["4000"].String()
 	for filter, want := range map[string][2]int64{
-		"":                              {2000, 200},
-		"&channels=airbnb":              {900, 50},
-		"&channels=direct,null":         {1100, 150},
-		"&listingIds=" + alder.String(): {100, 12},
-		"&currency=eur":                 {0, 0},
+		"":                                   {2000, 200},
+		"&channels=airbnb":                   {900, 50},
+		"&channels=direct,null":              {1100, 150},
+		"&listingIds=" + alder.String():      {100, 12},
+		"&currency=eur":                      {0, 0},
+		"&listingIds=null":                   {0, 0},
+		"&listingIds=null," + alder.String(): {100, 12},
 	} {
 		r := b.Get(rent + filter).Want(200)
 		wantInts(t, r, map[string]int64{"taxableIncomeTotal": want[0], "collectableTaxesTotal": want[1]})
 		b.proves(t, r)
+	}
+	// A page shows its stays with the totals of all.
+	paged := b.Get(path + b.accounts["4000"].String() + "&limit=1&page=2").Want(200)
+	wantInts(t, paged, map[string]int64{
+		"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200, "data.0.taxableIncomeTotal": 1900, "data.0.channels.0.taxableIncomeTotal": 900,
+		"data.0.channels.0.reservations.0.taxableIncome": 900, "pagination.total": 3, "pagination.nextPage": 3,
+	})
+	if paged.Len("data") != 1 || paged.Len("data.0.channels") != 1 || paged.String("data.0.name") != "Birch" {
+		t.Errorf("the second stay is Birch's first: %s", paged.Body)
+	}
+	b.proves(t, paged)
+	if beyond := b.Get(rent + "&page=9").Want(200); beyond.Len("data") != 0 || beyond.Int("taxableIncomeTotal") != 2000 {
+		t.Errorf("behind the last page: %s", beyond.Body)
 	}
 	mapped := b.Get(path + b.mapping("rent").String()).Want(200)
 	wantInts(t, mapped, map[string]int64{"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200})

@@ -58,11 +58,11 @@ func (f TrialFilter) Resolve() []apierr.Issue { return f.check() }
 type trialInput struct{ TrialFilter }
 
 func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance, error) {
-	return Trial(ctx, tx, in.TrialFilter)
+	return ReadTrial(ctx, tx, in.TrialFilter)
 }
 
-// Trial reads the trial balance that a valid filter selects.
-func Trial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
+// ReadTrial reads the trial balance that a valid filter selects.
+func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
 	currency, err := currencyOr(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

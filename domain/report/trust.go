@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"stayledger/platform/api"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -64,9 +63,6 @@ type TrustFilter struct {
 	Date     *day.Day `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
 	Currency string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
-
-// Resolve refuses a currency that no bank account can hold.
-func (f TrustFilter) Resolve() []apierr.Issue { return currencyIssues(f.Currency) }
 
 type trustInput struct{ TrustFilter }
 
@@ -185,8 +181,8 @@ func reconciliationEndpoints() []api.Endpoint {
 		}, guestBalances),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/sales-tax-liability", ID: "getSalesTaxLiability", Tag: "Reports", Summary: "Sales-tax liability", Scopes: scopes,
-			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and reservation. What is remitted " +
-				"does not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
+			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and reservation. Pages count " +
+				"reservations; the totals are those of all pages. What is remitted does not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
 		}, taxLiability),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/manager-statements", ID: "listManagerStatements", Tag: "Reports", Summary: "Manager statements", Scopes: scopes,

@@ -101,36 +101,32 @@ type unclearedRow struct {
 // An opening balance counts as seen once the bank has stated a balance, since that balance has it.
 func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) ([]unclearedRow, error) {
 	rows, err := db.Select[unclearedRow](ctx, tx, `
-		with booked as (
-			select e.account_id, e.source_id, (array_agg(e.transaction_id))[1] as transaction_id, min(e.txn_at) as date, sum(e.cent_total) as total
-			from ledger_entry e
-			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
-				and e.ledger = 'trust' and e.status = 'active'
-			group by 1, 2
-		), cleared as (
-			select m.account_id, m.transaction_id, sum(m.cent_total) as total
-			from bank_reconciliation m join bank_record r on r.team_id = m.team_id and r.id = m.bank_record_id
-			where m.team_id = @team and m.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
-			group by 1, 2
-		), compared as (
-			select coalesce(b.account_id, c.account_id) as account_id, coalesce(b.source_id, c.transaction_id) as source_id,
-				coalesce(b.transaction_id, c.transaction_id) as transaction_id, b.date, coalesce(b.total, 0) as booked,
-				coalesce(b.total, 0) - coalesce(c.total, 0) as open, c.total is not null as matched
-			from booked b full join cleared c on c.account_id = b.account_id and c.transaction_id = b.source_id
-			where coalesce(b.total, 0) <> coalesce(c.total, 0)
+		with compared as (
+			select account_id, source_id, min(date) as date, sum(booked) as booked,
+				sum(booked) - sum(cleared) as open, bool_or(date is null) as matched
+			from (
+				select e.account_id, e.source_id, e.txn_at as date, e.cent_total as booked, 0 as cleared
+				from ledger_entry e
+				where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
+					and e.ledger = 'trust' and e.status = 'active'
+				union all
+				select m.account_id, m.transaction_id, null, 0, m.cent_total
+				from bank_reconciliation m join bank_record r on r.team_id = m.team_id and r.id = m.bank_record_id
+				where m.team_id = @team and m.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
+			) b group by 1, 2 having sum(booked) <> sum(cleared)
 		), uncleared as (
 			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
 				coalesce(sum(o.open) filter (where o.open > 0) over (partition by o.account_id), 0)::bigint as transit,
 				coalesce(sum(o.open) filter (where o.open < 0) over (partition by o.account_id), 0)::bigint as outstanding
 			from compared o
-			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.transaction_id and t.is_opening_balance)
+			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.source_id and t.is_opening_balance)
 				or not exists (select from bank_record r where r.team_id = @team and r.account_id = o.account_id and r.status = 'active'
 					and r.type = 'balance' and r.date <= @date)
 		)
-		select u.account_id, u.transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
+		select u.account_id, t.id as transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
 			u.booked::bigint as booked, u.open::bigint as open, u.transit, u.outstanding
 		from uncleared u
-		left join transaction t on t.team_id = @team and t.id = u.transaction_id
+		left join transaction t on t.team_id = @team and t.id = u.source_id
 		left join lateral (select e.description from ledger_entry e where e.team_id = @team and e.source_id = u.source_id
 			and e.account_id = u.account_id order by e.txn_code, e.ref limit 1) n on t.id is null
 		where u.place <= @shown

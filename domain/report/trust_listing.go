@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -46,11 +45,8 @@ type ListingTrust struct {
 // ListingTrustFilter selects a reconciliation by listing: query parameters, and the body of its export.
 type ListingTrustFilter struct {
 	TrustFilter
-	ListingIDs []id.ID `query:"listingIds" json:"listingIds,omitempty" doc:"List these only; the totals stay those of all."`
+	ListingIDs []Ref `query:"listingIds" json:"listingIds,omitempty" doc:"List these only, null or unmapped what belongs to none; the totals stay those of all."`
 }
-
-// Resolve refuses a currency that no bank account can hold.
-func (f ListingTrustFilter) Resolve() []apierr.Issue { return f.TrustFilter.Resolve() }
 
 type trustByListingInput struct {
 	page.Params
@@ -85,7 +81,7 @@ func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, p
 	}
 	open := p.openListings(owners)
 	if f.ListingIDs != nil {
-		open = slices.DeleteFunc(open, func(v id.ID) bool { return !slices.Contains(f.ListingIDs, v) })
+		open = slices.DeleteFunc(open, func(v id.ID) bool { return !slices.Contains(idsOf(f.ListingIDs), v) })
 	}
 	names, err := listingNames(ctx, tx, open)
 	if err != nil {

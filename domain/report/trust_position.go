@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"stayledger/domain/ledger"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -168,14 +167,6 @@ type GuestFigure struct {
 	TrustFigure
 	Deposits    *TrustFigure `json:"deposits" doc:"Null for unassigned money."`
 	Receivables *TrustFigure `json:"receivables" doc:"Negative; null for unassigned money."`
-}
-
-// currencyIssues refuses a text that is no currency in circulation.
-func currencyIssues(currency string) []apierr.Issue {
-	if _, err := money.ParseCurrency(currency); currency != "" && err != nil {
-		return []apierr.Issue{queryIssue("Value is not an active currency code", "currency", "currency")}
-	}
-	return nil
 }
 
 // dateOr is the day given, or today.

@@ -24,7 +24,7 @@ func newRandomBooks(t *testing.T) *randomBooks {
 	t.Helper()
 	b := &randomBooks{trustBooks: newTrustBooks(t)}
 	b.contacts = []id.ID{b.contact("Anna"), b.contact("Ben"), b.contact("Chris")}
-	alder, birch := b.listing("Alder"), b.listing("Birch")
+	alder, birch := b.addListing("Alder"), b.addListing("Birch")
 	b.listings = []id.ID{alder, birch, id.Zero}
 	b.periods = []id.ID{
 		b.owned(alder, "", "2026-02-01", split{b.contacts[0], 33_333}, split{b.contacts[1], 66_667}),
@@ -210,13 +210,14 @@ func TestManagerStatementsRollForward(t *testing.T) {
 		b.draw(r)
 		list := b.Get("/reports/manager-statements?limit=250").Want(200)
 		months := list.Len("data")
+		single := months - 1 - rapid.IntRange(0, 3).Draw(r, "the month that is read alone")
 		for i := range months {
 			at := fmt.Sprintf("data.%d.", i)
 			if i > 0 && list.Int(at+"financials.balanceEnd") != list.Int(fmt.Sprintf("data.%d.financials.balanceStart", i-1)) {
 				r.Fatalf("%s ends with %d, the next month starts with %d", list.String(at+"startAt"), list.Int(at+"financials.balanceEnd"),
 					list.Int(fmt.Sprintf("data.%d.financials.balanceStart", i-1)))
 			}
-			if list.String(at+"startAt") > "2026-03-01" {
+			if i != single {
 				continue
 			}
 			month := b.Get("/reports/manager-statements/detail?startAt=" + list.String(at+"startAt") + "&endAt=" + list.String(at+"endAt")).Want(200)

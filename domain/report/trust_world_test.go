@@ -8,39 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/account"
 	"stayledger/domain/ledger"
-	"stayledger/domain/report"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// trustBooks is a team with the standard chart whose ledger a test writes line by line.
+// trustBooks are books whose ledger a test writes line by line.
 type trustBooks struct {
-	*apitest.Team
-	accounts map[string]id.ID
-	posted   []id.ID
+	*books
+	posted []id.ID
 }
 
 func newTrustBooks(t testing.TB) *trustBooks {
 	t.Helper()
-	b := &trustBooks{Team: apitest.New(t, apitest.Config{Endpoints: report.Endpoints()}), accounts: map[string]id.ID{}}
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		type row struct {
-			Code string
-			ID   id.ID
-		}
-		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			b.accounts[r.Code] = r.ID
-		}
-		return err
-	})
+	b := &trustBooks{books: newBooks(t)}
 	b.Exec(`update team set statement_start_at = '2026-01-01' where team_id = @team`, db.Args{})
 	return b
 }
@@ -52,13 +35,6 @@ func (b *trustBooks) contact(name string) id.ID {
 	b.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, 'owner', @name, now(), now())`,
 		db.Args{"id": c, "ref": c.String(), "name": name})
 	return c
-}
-
-func (b *trustBooks) listing(name string) id.ID {
-	l := b.newID()
-	b.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, @name, 'usd', now(), now())`,
-		db.Args{"id": l, "ref": l.String(), "name": name})
-	return l
 }
 
 type split struct {
@@ -148,13 +124,6 @@ func (b *trustBooks) bookIn(in ledger.Ledger, source id.ID, isTransaction bool, 
 	b.posted = append(b.posted, one)
 }
 
-func (b *trustBooks) replace(sources []id.ID, wanted ...ledger.Posting) {
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := ledger.Replace(ctx, tx, sources, wanted, ledger.Lenience{})
-		return err
-	})
-}
-
 // recorded adds a bank record of the trust bank, matched with transactions when any are given.
 func (b *trustBooks) recorded(at string, cents money.Cents, transactions ...id.ID) id.ID {
 	r := b.newID()
@@ -178,7 +147,7 @@ func (b *trustBooks) stated(at string, balance money.Cents) {
 type figureAt struct {
 	path   string
 	cents  int64
-	filter map[string]any
+	filter any
 }
 
 // figuresOf finds the figures of an answer that have a drill-down: beside it, or, in drilldowns, the field of the same name above it.
@@ -198,7 +167,7 @@ func figuresOf(t *testing.T, path string, node any, above map[string]any) []figu
 				out = append(out, figuresOf(t, at, value, n)...)
 				continue
 			}
-			f := figureAt{path: at, filter: d["filter"].(map[string]any)}
+			f := figureAt{path: at, filter: d["filter"]}
 			holder, names := n, []string{"centTotal", "total"}
 			if strings.HasSuffix(path, ".drilldowns") {
 				holder, names = above, []string{name, name + "Total"}
@@ -234,7 +203,7 @@ func (b *trustBooks) proves(t *testing.T, r *apitest.Response) int {
 	r.Into(&answer)
 	figures := figuresOf(t, "", answer, nil)
 	for _, f := range figures {
-		totals := b.Get("/reports/journal-entries?limit=1&" + filterQuery(f.filter)).Want(200)
+		totals := b.Get("/reports/journal-entries?limit=1&" + asQuery(f.filter)).Want(200)
 		net := totals.Int("totals.debit") - totals.Int("totals.credit")
 		want := -f.cents
 		if debitSide.MatchString(f.path) {
@@ -245,23 +214,6 @@ func (b *trustBooks) proves(t *testing.T, r *apitest.Response) int {
 		}
 	}
 	return len(figures)
-}
-
-func filterQuery(filter map[string]any) string {
-	var pairs []string
-	for name, value := range filter {
-		switch v := value.(type) {
-		case []any:
-			parts := make([]string, len(v))
-			for i := range v {
-				parts[i] = fmt.Sprint(v[i])
-			}
-			pairs = append(pairs, name, strings.Join(parts, ","))
-		default:
-			pairs = append(pairs, name, fmt.Sprint(v))
-		}
-	}
-	return strings.TrimPrefix(query("", pairs...), "?")
 }
 
 func cents64(cents int64) money.Cents { return money.Cents(cents) }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/account"
+	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -67,6 +68,9 @@ type createAdjustmentInput struct {
 }
 
 func createAdjustment(ctx context.Context, tx *db.Tx, in *createAdjustmentInput) (*Reservation, error) {
+	if err := in.Body.holdFee(ctx, tx); err != nil {
+		return nil, err
+	}
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -86,6 +90,9 @@ type updateAdjustmentInput struct {
 }
 
 func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput) (*Reservation, error) {
+	if err := in.Body.holdFee(ctx, tx); err != nil {
+		return nil, err
+	}
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -111,6 +118,14 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 	return readjusted(ctx, tx, in.ID)
 }
 
+// holdFee keeps the fee of the terms from changing before their adjustment is there to be found. Rules ERR-108 … ERR-110.
+func (t *AdjustmentTerms) holdFee(ctx context.Context, tx *db.Tx) error {
+	if v := t.RecurringFeeID.Value; v != nil {
+		return fee.HoldActive(ctx, tx, *v)
+	}
+	return nil
+}
+
 // takeTurn locks a reservation for a change.
 func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	if err := hold(ctx, tx, []id.ID{reservationID}); err != nil {
@@ -121,14 +136,6 @@ func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation
 
 // adjust checks and writes an adjustment with the terms that are given.
 func adjust(ctx context.Context, tx *db.Tx, r *Reservation, a *Adjustment, t *AdjustmentTerms) (*Reservation, error) {
-	if v := t.RecurringFeeID.Value; v != nil {
-		switch active, err := activeFee(ctx, tx, *v); {
-		case err != nil:
-			return nil, err
-		case !active:
-			return nil, apierr.NotFound // ERR-108 … ERR-110
-		}
-	}
 	named, issues, err := t.account(ctx, tx)
 	if err != nil {
 		return nil, err

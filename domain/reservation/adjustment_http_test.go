@@ -204,3 +204,15 @@ func TestRefreshModes(t *testing.T) {
 	b.Tx(func(ctx context.Context, tx *db.Tx) error { return reservation.RefreshListings(ctx, tx, nil) })
 	refreshed("full", "current")
 }
+
+// What a guest owes stays in the range that JSON numbers keep exactly.
+func TestAdjustmentsStayInTheSafeRange(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	const most = 1<<53 - 1
+	path := "/reservations/" + b.Post("/reservations", b.rent("one", most)).Want(201).String("id")
+	b.Post(path+"/adjustments", object{"amount": 1, "accountRef": "4000"}).WantError(apierr.CodeBadRequest, "")
+	b.Put(path, object{"lines": []any{}}).Want(200)
+	b.Post(path+"/adjustments", object{"amount": -most, "accountRef": "4000"}).Want(201)
+	b.Put(path, object{"lines": []any{object{"type": "rent", "amount": 1}}}).WantError(apierr.CodeBadRequest, "")
+}

@@ -78,9 +78,3 @@ func accountByRef(ctx context.Context, tx *db.Tx, ref string) (id.ID, error) {
 	}
 	return found, err
 }
-
-// activeFee reports whether the team has the recurring fee, and still uses it.
-func activeFee(ctx context.Context, tx *db.Tx, feeID id.ID) (bool, error) {
-	return db.Get[bool](ctx, tx, `select exists (select from fee where team_id = @team and id = @id and status = 'active')`,
-		db.Args{"team": tx.Team, "id": feeID})
-}

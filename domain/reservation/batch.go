@@ -210,6 +210,9 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*d
 			continue
 		}
 		taken[d.ID] = true
+		if d.before != nil && d.before.UniqueRef != nil {
+			delete(byRef, *d.before.UniqueRef) // a later item may take what this one gives up
+		}
 		if d.UniqueRef != nil {
 			byRef[*d.UniqueRef] = &d.Reservation
 		}
@@ -241,7 +244,7 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 	case item.UniqueRef.Value != nil:
 		old = byRef[*item.UniqueRef.Value]
 	}
-	d := &draft{isNew: old == nil, index: index}
+	d := &draft{before: old, index: index}
 	if old != nil {
 		d.Reservation = *old
 	} else {

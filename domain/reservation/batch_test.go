@@ -45,6 +45,18 @@ func wantIssues(t *testing.T, r *apitest.Response, want ...string) {
 	}
 }
 
+// An item may take the uniqueRef that one before it gives up.
+func TestBatchPassesOnUniqueRefs(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	old := b.Post("/reservations", b.rent("r1", 1_000)).Want(201).ID("id")
+	got := b.Post("/reservations/batch", object{"data": []any{object{"id": old, "uniqueRef": "r2"}, b.rent("r1", 2_000), object{"uniqueRef": "r2"}}}).Want(200)
+	wantIssues(t, got, "2 CONFLICT duplicateUniqueRef")
+	if got.ID("data.0.id") != old || got.ID("data.1.id") == old || b.count() != 2 {
+		t.Errorf("%s", got.Body)
+	}
+}
+
 // Proves: DRY-42, ERR-18, ERR-19.
 func TestBatch(t *testing.T) {
 	t.Parallel()

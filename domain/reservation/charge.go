@@ -81,16 +81,23 @@ func (j *journal) charge(c *fee.Charge) {
 	if c.InactiveReason != "" {
 		return
 	}
-	f := &c.Subscription.Fee
-	recognition := j.recognition
-	if f.RevenueRecognition != nil {
-		recognition = *f.RevenueRecognition
+	for _, s := range j.in.charged(c.Subscription) {
+		j.post(s, "fee:"+c.Subscription.Fee.ID.String(), j.feeLines(s, c))
 	}
-	for _, s := range j.in.segments(recognition) {
-		if s, charged := s.during(c.Subscription.Period); charged {
-			j.post(s, "fee:"+f.ID.String(), j.feeLines(s, c))
+}
+
+// charged are the parts of the stay that the listing period of a subscription covers, on the dates on which the fee is recognised.
+func (in *Input) charged(s *fee.Subscription) (parts []segment) {
+	recognition := in.recognition()
+	if s.Fee.RevenueRecognition != nil {
+		recognition = *s.Fee.RevenueRecognition
+	}
+	for _, whole := range in.segments(recognition) {
+		if part, covered := whole.during(s.Period); covered {
+			parts = append(parts, part)
 		}
 	}
+	return parts
 }
 
 func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {

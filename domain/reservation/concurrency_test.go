@@ -76,3 +76,32 @@ func TestMappingChangesWaitForDerivations(t *testing.T) {
 		t.Error("the change did not wait")
 	}
 }
+
+// An adjustment for a recurring fee waits for a change of the fee that is under way, and so has the fee's new accounts.
+func TestAdjustmentsWaitForTheirFee(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100)).Want(201).String("id") + "/adjustments"
+	managed := b.Post("/recurring-fees", b.fee("listingSubscriptions", []any{})).Want(201).ID("id")
+	made := make(chan int, 1)
+	var early bool
+	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update fee set credit_account_id = debit_account_id where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": managed})
+		if err != nil {
+			return err
+		}
+		go func() {
+			made <- b.Call(http.MethodPost, path+"?dryRun=false", object{"amount": 7, "recurringFeeId": managed}).Status
+		}()
+		select {
+		case <-made:
+			early = true
+		case <-time.After(200 * time.Millisecond):
+		}
+		return nil
+	})
+	if early || <-made != http.StatusCreated {
+		t.Error("the adjustment did not wait")
+	}
+	b.wantEntries("2026-01-29 2000 100", "2026-01-29 4000o -100", "2026-01-29 5100o 7", "2026-01-29 5100m -7")
+}

@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/listing"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // refreshChunk is how many reservations are derived together; it bounds memory and is the size of a task.
@@ -72,8 +73,19 @@ func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
 	return err
 }
 
-// check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry can hold.
+// check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total can hold.
 func (d *Derived) check(in *Input) error {
+	var size money.Cents
+	for i := range in.Reservation.Lines {
+		amount := in.Reservation.Lines[i].Amount
+		size += max(amount, -amount) // checked with the reservation to be in the safe range
+	}
+	for i := range in.Reservation.Adjustments {
+		amount := in.Reservation.Adjustments[i].Amount
+		if size += max(amount, -amount); !size.Valid() {
+			return errAmountRange
+		}
+	}
 	if len(d.Missing) > 0 {
 		return account.Require(in.Assigned, d.Missing...)
 	}

@@ -3,6 +3,7 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
@@ -49,21 +50,13 @@ type FeePreviewTotals struct {
 	Fee         money.Cents `json:"fee" doc:"What the previewed fee comes to, with its tax."`
 }
 
-// previewFee charges the fee in a transaction that is rolled back, so that it is checked and computed as a stored one is.
-func previewFee(ctx context.Context, d *db.DB, scope db.Scope, in *feePreviewInput) (out *FeePreview, err error) {
-	err = d.DryRun(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		out, err = feePreview(ctx, tx, &in.Body)
-		return err
-	})
-	return out, err
-}
-
-func feePreview(ctx context.Context, tx *db.Tx, b *FeePreviewRequest) (*FeePreview, error) {
-	r, err := show(ctx, tx, b.ReservationID)
+// previewFee derives the journal of the stay as if its listing were charged the fee.
+func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePreview, error) {
+	r, err := show(ctx, tx, asked.Body.ReservationID)
 	if err != nil {
 		return nil, unknown(err, "reservationId")
 	}
-	feeID, err := chargeable(ctx, tx, b, r)
+	f, err := asked.Body.fee(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +65,9 @@ func feePreview(ctx context.Context, tx *db.Tx, b *FeePreviewRequest) (*FeePrevi
 		return nil, err
 	}
 	in := &loaded[0]
+	if err := in.subscribe(f); err != nil {
+		return nil, err
+	}
 	derived := Journal(in)
 	out := &FeePreview{Lines: derived.previewLines(in)}
 	costs, err := depositCosts(ctx, tx, r.ID)
@@ -83,7 +79,7 @@ func feePreview(ctx context.Context, tx *db.Tx, b *FeePreviewRequest) (*FeePrevi
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		ids[i] = l.accountID
-		l.Fee = l.Type == PreviewRecurringFee && l.RecurringFee.ID == feeID
+		l.Fee = l.Type == PreviewRecurringFee && l.RecurringFee.ID == f.ID
 	}
 	accounts, err := account.ByID(ctx, tx, ids)
 	if err != nil {
@@ -129,30 +125,34 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 	}
 }
 
-// chargeable makes sure that the listing of the stay is charged the fee on the day of the stay.
-func chargeable(ctx context.Context, tx *db.Tx, b *FeePreviewRequest, r *Reservation) (id.ID, error) {
+// fee is the one that the request names or brings along.
+func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
 	if b.Fee != nil {
-		unsaved := *b.Fee
-		unsaved.ListingSubscriptions = []fee.ListingSubscription{{ListingID: r.ListingID}}
-		f, err := fee.Add(ctx, tx, &unsaved)
-		if err != nil {
-			return id.ID{}, inFee(err)
+		f, err := fee.Unsaved(ctx, tx, b.Fee)
+		return f, inFee(err)
+	}
+	f, err := fee.Active(ctx, tx, *b.RecurringFeeID)
+	return f, unknown(err, "recurringFeeId")
+}
+
+// subscribe charges the stay a fee, unless one of the fee's own listing periods does.
+func (in *Input) subscribe(f *fee.Fee) error {
+	for i := range in.Fees {
+		if s := &in.Fees[i]; s.Fee.ID == f.ID && in.charged(s) != nil {
+			return nil
 		}
-		return f.ID, nil
 	}
-	active, err := activeFee(ctx, tx, *b.RecurringFeeID)
-	switch {
-	case err != nil:
-		return id.ID{}, err
-	case !active:
-		return id.ID{}, unknown(apierr.NotFound, "recurringFeeId")
+	always, err := fee.NewSubscription(*f, fee.Period{FeeID: f.ID, ListingID: in.Reservation.ListingID})
+	if err != nil {
+		return err
 	}
-	return *b.RecurringFeeID, chargeListing(ctx, tx, *b.RecurringFeeID, r)
+	in.Fees = append(slices.DeleteFunc(in.Fees, func(s fee.Subscription) bool { return s.Fee.ID == f.ID }), always)
+	return nil
 }
 
 // unknown turns the absence of something that the body names into the caller's mistake.
 func unknown(err error, field string) error {
-	if apierr.From(err).Code() == apierr.CodeNotFound {
+	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
 		return apierr.BadRequest.At(issue("Does not exist", "notFound", field))
 	}
 	return err
@@ -160,6 +160,9 @@ func unknown(err error, field string) error {
 
 // inFee puts the findings about an unsaved fee where it stands in the body.
 func inFee(err error) error {
+	if err == nil {
+		return nil
+	}
 	e := apierr.From(err)
 	issues := e.Issues()
 	if len(issues) == 0 || e.Code() != apierr.CodeBadRequest {
@@ -170,20 +173,6 @@ func inFee(err error) error {
 		issues[i].Path = append([]any{"fee"}, issues[i].Path...)
 	}
 	return moved.At(issues...)
-}
-
-// chargeListing subscribes the listing of a stay to a fee where it is not; the transaction is rolled back.
-func chargeListing(ctx context.Context, tx *db.Tx, feeID id.ID, r *Reservation) error {
-	_, err := tx.Exec(ctx, `
-		insert into fee_listing_period (team_id, id, fee_id, listing_id, start_at, end_at, created_at, updated_at)
-		select @team, @id, @fee, @listing, max(p.end_at) filter (where p.end_at <= @from), min(p.start_at) filter (where p.start_at >= @to), @now, @now
-		from (values (1)) as once left join fee_listing_period p on p.team_id = @team and p.fee_id = @fee and p.listing_id = @listing
-		having not coalesce(bool_or(daterange(p.start_at, p.end_at) && daterange(@from, @to)) filter (where p.id is not null), false)`,
-		db.Args{"team": tx.Team, "id": tx.NewID(), "fee": feeID, "listing": r.ListingID, "from": r.CheckIn, "to": r.CheckOut.AddDays(1), "now": tx.Now})
-	if err != nil {
-		return fmt.Errorf("charge a listing for a preview: %w", err)
-	}
-	return nil
 }
 
 // depositCosts are what processor and channel kept of the active deposits of a reservation.

@@ -35,6 +35,7 @@ func wantTotals(t *testing.T, r *apitest.Response, want map[string]int64) {
 }
 
 // Example A before and after a fee is agreed on: the owner is left 762.04, the manager 350.00.
+// Proves: DRY-65, DRY-66.
 func TestFeePreview(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -72,6 +73,9 @@ func TestFeePreview(t *testing.T) {
 	if b.Fingerprint() != fingerprint {
 		t.Error("a preview changed rows")
 	}
+	if got.Has("id") || got.Has("name") {
+		t.Errorf("the preview of a fee reads like a fee: %s", got.Body)
+	}
 	b.wantEntries(stored...)
 
 	b.Put("/reservations/"+r.String("id"), object{"status": "canceled"}).Want(200)
@@ -87,6 +91,34 @@ func TestFeePreview(t *testing.T) {
 	unsaved["formula"] = "rent +"
 	b.Post(path, object{"reservationId": r.ID("id"), "fee": unsaved}).WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "fee.formula")
 	b.Post(path+"?dryRun=true", object{"reservationId": r.ID("id")}).WantError(apierr.CodeBadRequest, "")
+}
+
+// A fee that is not stored may bear the name of one that is, and a stored one is charged once, whatever stays its listing periods leave out.
+func TestFeePreviewOfStoredFees(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	const path = "/recurring-fees/preview"
+	stored := b.Post("/recurring-fees", b.fee("listingSubscriptions", []any{
+		object{"listingId": b.listing, "endAt": "2020-01-01", "rate": 1}, object{"listingId": b.listing, "startAt": "2030-01-01", "rate": 2},
+	})).Want(201)
+	r := b.Post("/reservations", b.stay()).Want(201)
+	fee := func(want int64, body object) {
+		t.Helper()
+		body["reservationId"] = r.ID("id")
+		got := b.Post(path, body).Want(200)
+		wantTotals(t, got, map[string]int64{"fee": want})
+		for i, line := range previewLines(got)[3:] {
+			if i > 0 {
+				t.Errorf("charged twice: %s", line)
+			}
+		}
+	}
+	fee(20_000, object{"recurringFeeId": stored.ID("id")})
+	b.Put("/reservations/"+r.String("id"), object{"generalLedgerPostingAt": "2031-05-05"}).Want(200)
+	fee(2, object{"recurringFeeId": stored.ID("id")})
+	b.Delete("/recurring-fees/" + stored.String("id") + "?onLocked=archive").Want(204)
+	fee(10_000, object{"fee": b.fee("defaultRate", 10_000)})
+	b.Post(path, object{"reservationId": r.ID("id"), "recurringFeeId": stored.ID("id")}).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "recurringFeeId")
 }
 
 // The journal preview shows what does not count, and why.

@@ -60,7 +60,7 @@ func Endpoints() []api.Endpoint {
 				"reservation-journal-refresh, answered with 202. lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +
 				"Fails with 400 when an id is unknown.",
 		}, refresh),
-		api.External(api.Endpoint{
+		api.Read(api.Endpoint{
 			Method: "POST", Path: "/recurring-fees/preview", ID: "previewRecurringFee", Tag: "Recurring fees", Summary: "Preview a fee on a reservation",
 			Scopes: []string{"recurring-fees:read", "reservations:read"},
 			Doc: "What the stay comes to when it is charged a fee, stored or not, whether or not its listing is. Fails with 400 for an unknown reservation, fee, " +
@@ -111,10 +111,7 @@ type updateInput struct {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, error) {
-	if err := hold(ctx, tx, []id.ID{in.ID}); err != nil {
-		return nil, err
-	}
-	r, err := get(ctx, tx, in.ID, lockForChange)
+	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +133,7 @@ type LockContext struct {
 }
 
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	if err := hold(ctx, tx, []id.ID{in.ID}); err != nil {
-		return nil, err
-	}
-	r, err := get(ctx, tx, in.ID, lockForChange)
+	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

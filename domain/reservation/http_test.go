@@ -17,6 +17,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -30,8 +31,14 @@ type books struct {
 
 func newBooks(t testing.TB) *books {
 	t.Helper()
+	return booksWith(t, reservation.Handlers())
+}
+
+// booksWith is newBooks with other handlers of tasks.
+func booksWith(t testing.TB, handlers map[string]job.Handler) *books {
+	t.Helper()
 	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(), team.Endpoints(onboarding.Hooks()), operation.Endpoints())
-	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: reservation.Handlers()})}
+	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
 			return err
@@ -455,4 +462,35 @@ func TestRefreshTwiceChangesNothing(t *testing.T) {
 	if got := refresh(); !got.IsZero() {
 		t.Errorf("second: %+v", got)
 	}
+}
+
+// Transactions that know a reservation by its confirmation code or guest are looked for when it takes such a name on or gives it up, no more.
+func TestWaitingTransactions(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	elsewhere := b.Post("/reservations", b.rent("elsewhere", 100)).Want(201)
+	b.pay(elsewhere.ID("id"), 100, 3)
+	b.Exec(`update transaction_line set reservation_id = null, match_confirmation_code = case position when 0 then 'HM1' end,
+		match_stripe_guest_ref = case position when 1 then 'cus_1' end where team_id = @team`, nil)
+	started := 0
+	starts := func(what string, n int) {
+		t.Helper()
+		started += n
+		if got := b.Get("/operations").Want(200); got.Len("items") != started {
+			t.Errorf("%s: %s", what, got.Body)
+		}
+	}
+	starts("no name", 0)
+	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100, "confirmationCode", "HM1")).Want(201).String("id")
+	starts("a new reservation", 1)
+	b.Put(path, object{"guestName": "Ann", "lines": []any{}}).Want(200)
+	starts("another field", 0)
+	b.Put(path, object{"confirmationCode": "HM2"}).Want(200)
+	starts("the code given up", 1)
+	b.Put(path, object{"metadata": object{"stripeGuestRef": "cus_1"}}).Want(200)
+	starts("a guest", 1)
+	b.Put(path, object{"status": "inactive"}).Want(200)
+	starts("an inactive reservation", 1)
+	b.Post("/reservations/batch", object{"data": []any{object{"uniqueRef": "one", "guests": 2}, object{"uniqueRef": "elsewhere", "confirmationCode": "HM1"}}}).Want(200)
+	starts("a batch", 1)
 }

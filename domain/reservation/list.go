@@ -143,17 +143,19 @@ func byIDs(q *page.Query, list []string) {
 
 // byMoney narrows a list by what guests owe and have paid, by the same rules as settle and paymentStatus.
 func byMoney(q *page.Query, in *listInput) {
-	if in.Amount != "" {
-		q.And(totalExpr+" between @low and @high", db.Args{"low": in.low, "high": in.high})
-	}
-	if in.PaidStatus == "" {
+	if in.Amount == "" && in.PaidStatus == "" {
 		return
 	}
-	status, others := strings.CutPrefix(in.PaidStatus, "!")
-	q.And(`((select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
-		when f.received = 0 then 'unpaid' else 'underpaid' end
-		from (select `+totalExpr+` as expected, `+paidExpr+` as received) f) = @paid_status) <> @others`,
-		db.Args{"paid_status": status, "others": others})
+	q.From += moneyTables
+	if in.Amount != "" {
+		q.And("f.expected between @low and @high", db.Args{"low": in.low, "high": in.high})
+	}
+	if in.PaidStatus != "" {
+		status, others := strings.CutPrefix(in.PaidStatus, "!")
+		q.And(`(case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
+			when f.received = 0 then 'unpaid' else 'underpaid' end = @paid_status) <> @others`,
+			db.Args{"paid_status": status, "others": others})
+	}
 }
 
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {

@@ -58,6 +58,8 @@ func TestLineMappings(t *testing.T) {
 	b.wantEntries(append(later, later...)...)
 	b.Get(mappings+"/"+excluded.String("id")).WantError(apierr.CodeNotFound, "")
 	b.Put(unmapped+"?dryRun=true", object{}).WantError(apierr.CodeBadRequest, "")
+	b.Post(mappings+"?dryRun=true", object{"lineType": "sauna", "status": "excluded"}).WantError(apierr.CodeBadRequest, "")
+	b.Delete(unmapped+"?dryRun=true").WantError(apierr.CodeBadRequest, "")
 	b.Post(mappings+"?dryRun=true", object{"lineType": "x"}).WantError(apierr.CodeBadRequest, "")
 	b.Delete(unmapped+"?dryRun=true").WantError(apierr.CodeBadRequest, "")
 }

@@ -184,7 +184,9 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	}
 	for i := range d.Charges {
 		c := &d.Charges[i]
-		add(feeLine(c), c.InactiveReason)
+		if parts := in.charged(c.Subscription); parts != nil {
+			add(feeLine(c, parts), c.InactiveReason)
+		}
 	}
 	return out
 }
@@ -209,10 +211,14 @@ func (a *Adjustment) previewLine() PreviewLine {
 	return p
 }
 
-func feeLine(c *fee.Charge) PreviewLine {
+func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 	f := &c.Subscription.Fee
+	var amount money.Cents
+	for _, s := range parts {
+		amount += s.share(c.Amount) + s.share(c.Tax)
+	}
 	return PreviewLine{
-		Name: f.Name, Type: PreviewRecurringFee, Party: shown(f.CreditParty), Amount: c.Total(), accountID: f.CreditAccountID,
+		Name: f.Name, Type: PreviewRecurringFee, Party: shown(f.CreditParty), Amount: amount, accountID: f.CreditAccountID,
 		RecurringFee: &FeeRef{f.ID, f.Name},
 	}
 }

@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,9 +20,38 @@ import (
 
 // Handlers are the tasks of reservations.
 func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
-		ledger.RefreshReservations: operation.Outside(2*time.Minute, refreshTask).InBulk(),
+	refresh := operation.Outside(2*time.Minute, refreshTask).InBulk()
+	settle := refresh.Exhausted
+	refresh.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		if err := settle(ctx, tx, j, cause); err != nil {
+			return err
+		}
+		return abandon(ctx, tx, j, cause)
 	}
+	return map[string]job.Handler{ledger.RefreshReservations: refresh}
+}
+
+// abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a strict refresh found locked
+// stay stale, and those that cannot be derived are marked already.
+func abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+	if errors.Is(cause, errUnderived) || ledger.IsLock(cause) {
+		return nil
+	}
+	var args ledger.RefreshArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return fmt.Errorf("decode the journals of a task: %w", err)
+	}
+	if args.Stretch != nil {
+		var err error
+		if args.IDs, err = within(ctx, tx, args.Stretch); err != nil {
+			return err
+		}
+	}
+	ids, err := stale(ctx, tx, args.IDs)
+	if err != nil {
+		return err
+	}
+	return ledger.MarkFailed(ctx, tx, "reservation", ids)
 }
 
 // refreshTask derives the journals of a task.

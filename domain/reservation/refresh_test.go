@@ -1,15 +1,20 @@
 package reservation_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/ledger"
+	"stayledger/domain/reservation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // A journal that cannot be derived fails its operation and says so; the others are derived all the same, and so is it once it can be.
@@ -42,6 +47,52 @@ func TestJournalsThatCannotBeDerived(t *testing.T) {
 	b.Post("/reservations/journal-entries", object{"ids": []string{one}}).Want(200)
 	status(one, "current")
 	b.wantEntries("2026-01-29 2000 100", "2026-01-29 4020o -100")
+}
+
+// Deleting a fee that made journals impossible brings them up to date.
+func TestJournalsOutliveTheirFee(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100)).Want(201).String("id")
+	huge := b.Post("/recurring-fees", b.fee("rateType", "flat", "formula", "", "defaultRate", 1<<53-1, "chargeBasis", "perNight")).Want(201).String("id")
+	b.Work()
+	if got := b.Get(path).Want(200); got.String("journalStatus.status") != "failed" {
+		t.Errorf("%s", got.String("journalStatus"))
+	}
+	b.Delete("/recurring-fees/" + huge).Want(204)
+	b.Work()
+	if got := b.Get(path).Want(200); got.String("journalStatus.status") != "current" {
+		t.Errorf("%s", got.String("journalStatus"))
+	}
+}
+
+// A task that is given up leaves no journal waiting for it, save those that only a lock keeps stale.
+func TestGivenUpRefresh(t *testing.T) {
+	t.Parallel()
+	var cause error
+	refresh := reservation.Handlers()[ledger.RefreshReservations]
+	refresh.Do = func(context.Context, *db.DB, job.Job) error { return job.Permanent(cause) }
+	b := booksWith(t, map[string]job.Handler{ledger.RefreshReservations: refresh})
+	stay := b.Post("/reservations", b.rent("one", 100)).Want(201).String("id")
+	other := b.Post("/reservations", b.stay("lines", []any{})).Want(201).String("id")
+	status := func(id, want string) {
+		t.Helper()
+		if got := b.Get("/reservations/" + id).Want(200); got.String("journalStatus.status") != want {
+			t.Errorf("%s: %s", want, got.String("journalStatus"))
+		}
+	}
+	rent := b.Get(mappings + "?lineType=rent").Want(200).String("data.0.id")
+	cause = ledger.ErrBooksClosed
+	b.Put(mappings+"/"+rent, object{"accountId": b.account("4020")}).Want(200)
+	b.Work()
+	status(stay, "stale")
+	cause = errors.New("out of reach")
+	b.Post("/reservations/journal-entries", object{}).Want(202)
+	b.Work()
+	status(stay, "failed")
+	status(other, "current")
+	b.Post("/reservations/journal-entries", object{"ids": []string{stay}}).Want(200)
+	status(stay, "current")
 }
 
 // Whatever was done to a reservation, its stored journal is the one that is derived from nothing.

@@ -33,7 +33,7 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID, suffix string) (*R
 }
 
 // lockForChange makes a second change of the same reservation wait for the first.
-const lockForChange = " for update of r"
+const lockForChange = " for no key update of r"
 
 // hold keeps what the journals of reservations depend on as it is until the transaction ends: the team's settings, and the ownership and
 // fees of the listings, whose changes lock the listing. Call it before locking the reservations and before reading anything that is
@@ -112,18 +112,21 @@ func within(ctx context.Context, tx *db.Tx, s *ledger.Stretch) ([]id.ID, error) 
 	return ids, nil
 }
 
-// waitingFor are the active transactions with a line that names one of these reservations by its confirmation code or guest and is not linked.
-func waitingFor(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+// waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or guests; empty texts
+// name nothing.
+func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
+	named := func(text string) bool { return text != "" }
+	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
+		return nil, nil
+	}
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
-			select l.transaction_id from reservation r join transaction_line l on l.team_id = r.team_id and l.reservation_id is null
-				and l.match_confirmation_code = r.confirmation_code
-			where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive'
+			select l.transaction_id from transaction_line l
+			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code = any(@codes) and l.match_confirmation_code <> ''
 			union all
-			select l.transaction_id from reservation r join transaction_line l on l.team_id = r.team_id and l.reservation_id is null
-				and l.match_stripe_guest_ref = r.metadata ->> 'stripeGuestRef'
-			where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive')
-		order by t.id`, db.Args{"team": tx.Team, "ids": ids})
+			select l.transaction_id from transaction_line l
+			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')
+		order by t.id`, db.Args{"team": tx.Team, "codes": codes, "guests": guests})
 	if err != nil {
 		return nil, fmt.Errorf("find transactions that wait for reservations: %w", err)
 	}
@@ -160,22 +163,29 @@ type deposits struct {
 const guestMoney = `t.type = 'deposit' and (l.assignment in ('accountsReceivable', 'deposit_coHostPayout') or l.account_id in (
 		select g.account_id from account_assignment g where g.team_id = @team and g.assignment in ('accountsReceivable', 'deposit_coHostPayout')))`
 
-// paidExpr is what deposits brought in for reservation r.
-const paidExpr = `coalesce((select sum(l.amount) from transaction_line l
-	join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
-	where l.team_id = @team and l.reservation_id = r.id and ` + guestMoney + `), 0)`
-
-// totalExpr is what the guest of reservation r owes in all, by the same rules as settle. Excluded line types are looked for only where
-// there are any.
-const totalExpr = `(case when r.status = 'booked' then coalesce((select sum(l.amount) from reservation_line l
-		where l.team_id = @team and l.reservation_id = r.id and not (
+// moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules as settle, and what
+// deposits brought in; absent is none. Excluded line types are looked for only where there are any.
+const moneyTables = `
+	left join (
+		select l.reservation_id, sum(l.amount) as amount from reservation_line l
+		join reservation s on s.team_id = l.team_id and s.id = l.reservation_id and s.status = 'booked'
+		where l.team_id = @team and not (
 			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
 				select m.status = 'excluded' from reservation_line_mapping m
-				where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped' and (m.app_id is null or m.app_id = r.app_id)
-					and (m.channel is null or m.channel = r.booking_platform)
-				order by m.app_id is not null desc, m.channel is not null desc limit 1), false))), 0) else 0 end
-	+ case when r.status = 'inactive' then 0 else coalesce((select sum(a.amount) from reservation_adjustment a
-		where a.team_id = @team and a.reservation_id = r.id and a.type = 'financial'), 0) end)`
+				where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped' and (m.app_id is null or m.app_id = s.app_id)
+					and (m.channel is null or m.channel = s.booking_platform)
+				order by m.app_id is not null desc, m.channel is not null desc limit 1), false))
+		group by l.reservation_id) stated on stated.reservation_id = r.id
+	left join (
+		select a.reservation_id, sum(a.amount) as amount from reservation_adjustment a where a.team_id = @team and a.type = 'financial'
+		group by a.reservation_id) adjusted on adjusted.reservation_id = r.id and r.status <> 'inactive'
+	left join (
+		select l.reservation_id, sum(l.amount) as amount from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		where l.team_id = @team and l.reservation_id is not null and ` + guestMoney + `
+		group by l.reservation_id) received on received.reservation_id = r.id
+	cross join lateral (
+		select coalesce(stated.amount, 0) + coalesce(adjusted.amount, 0) as expected, coalesce(received.amount, 0) as received) f`
 
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	rows, err := db.Select[deposits](ctx, tx, `
@@ -328,6 +338,16 @@ func staleMarks(ctx context.Context, tx *db.Tx, of map[id.ID]bool) ([]staleMark,
 	}
 	return db.Select[staleMark](ctx, tx, `select source_id, cause_id, reason from ledger_stale where team_id = @team and source_id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": slices.Collect(maps.Keys(of))})
+}
+
+// stale are those of some reservations whose journals wait to be derived.
+func stale(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from ledger_stale where team_id = @team and source_id = any(@ids) and status = 'stale'`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find stale journals: %w", err)
+	}
+	return found, nil
 }
 
 // storedPostings are the postings of reservations as they stand.

@@ -83,7 +83,8 @@ type Fields struct {
 // draft is a reservation as it is going to be stored.
 type draft struct {
 	Reservation
-	isNew bool
+	// before is the stored reservation, nil for a new one.
+	before *Reservation
 	// relined replaces the stored lines by those in memory.
 	relined bool
 	// index is the place in a batch.
@@ -94,7 +95,7 @@ type draft struct {
 
 func drafted(tx *db.Tx, b *Create) *draft {
 	reservationID := tx.NewID()
-	d := &draft{isNew: true, relined: true, Reservation: Reservation{
+	d := &draft{relined: true, Reservation: Reservation{
 		ID: reservationID, ShortRef: reservationID.ShortRef(), UniqueRef: b.UniqueRef, AppID: b.AppID, SourceID: b.SourceID, ListingID: b.ListingID,
 		Type: b.Type, Status: b.Status, GeneralLedgerStatus: b.GeneralLedgerStatus, GuestName: b.GuestName, BookerName: b.BookerName, Guests: b.Guests,
 		ConfirmationCode: b.ConfirmationCode, PMSReferenceCode: b.PMSReferenceCode, CheckIn: b.CheckIn, CheckOut: b.CheckOut, BookedAt: b.BookedAt,
@@ -107,7 +108,7 @@ func drafted(tx *db.Tx, b *Create) *draft {
 
 // redrafted is a stored reservation with changes.
 func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
-	d := &draft{Reservation: *r}
+	d := &draft{Reservation: *r, before: r}
 	d.change(b)
 	d.UpdatedAt = day.At(tx.Now)
 	d.settleDefaults(tx)
@@ -202,7 +203,7 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	existing := false
 	for i, d := range drafts {
 		ids[i] = d.ID
-		existing = existing || !d.isNew
+		existing = existing || d.before != nil
 		stmts = append(stmts, upsertStatement(tx, &d.Reservation))
 		if d.relined {
 			relined = append(relined, &d.Reservation)
@@ -221,20 +222,42 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err != nil {
 		return err
 	}
-	return bookWaiting(ctx, tx, ids)
+	return bookWaiting(ctx, tx, drafts)
 }
 
-// bookWaiting starts the operation that links the transactions that were booked before their reservation arrived.
-func bookWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	waiting, err := waitingFor(ctx, tx, ids)
+// bookWaiting starts the operation that links the transactions that were booked before their reservation arrived, or while several went by
+// the name that they know it by. Only drafts that take on or give up such a name have it looked for.
+func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var codes, guests []string
+	for _, d := range drafts {
+		code, guest := d.matches()
+		if d.before != nil {
+			oldCode, oldGuest := d.before.matches()
+			if code == oldCode && guest == oldGuest {
+				continue
+			}
+			codes, guests = append(codes, oldCode), append(guests, oldGuest)
+		}
+		codes, guests = append(codes, code), append(guests, guest)
+	}
+	waiting, err := waitingFor(ctx, tx, codes, guests)
 	if err != nil {
 		return err
 	}
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: ids[0]}, Type: operation.TransactionJournal,
+		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: drafts[0].ID}, Type: operation.TransactionJournal,
 		Transactions: waiting,
 	})
 	return err
+}
+
+// matches are the confirmation code and the Stripe guest that transactions may know the reservation by; an inactive one has none.
+func (r *Reservation) matches() (code, guest string) {
+	if r.Status == Inactive {
+		return "", ""
+	}
+	guest, _ = r.Metadata["stripeGuestRef"].(string)
+	return deref(r.ConfirmationCode), guest
 }
 
 // known is what drafts refer to.

@@ -39,14 +39,24 @@ func (l *Line) Taxes() money.Cents {
 	return taxes
 }
 
-// settle computes the taxes and the total of a line.
-func (l *Line) settle(rates map[id.ID]tax.Rate) {
+// settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as before is what the bill
+// says, whatever the rate has become since.
+func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 	if a := l.AppliedAmount; a != nil {
-		a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
+		if was := old.AppliedAmount; was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
+			a.TaxAmount = was.TaxAmount
+		} else {
+			a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
+		}
 	}
 	if m := l.Markup; m != nil {
-		m.TaxAmount = 0
-		if m.TaxRateID != nil {
+		was := old.Markup
+		switch {
+		case m.TaxRateID == nil:
+			m.TaxAmount = 0
+		case was != nil && was.Amount == m.Amount && deref(was.TaxRateID) == *m.TaxRateID && deref(was.TaxBehavior) == deref(m.TaxBehavior):
+			m.TaxAmount = was.TaxAmount
+		default:
 			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
 		}
 	}
@@ -65,9 +75,14 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 	var all money.Cents
 	d.Total = 0
+	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		l.settle(rates)
+		old := stored[l.ID]
+		if old == nil {
+			old = &Line{}
+		}
+		l.settle(rates, old)
 		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
 			if all += max(part, -part); !all.Valid() {
 				return []apierr.Issue{d.issue(i, "amount", "Value is out of range", "range")}

@@ -147,6 +147,9 @@ func (d *draft) check(t *terms, r *references) error {
 	if err := d.fillPayment(t, r); err != nil {
 		return err
 	}
+	if issues := d.closedAccounts(r); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
 	for i := range d.Lines {
 		d.fillParty(t, r, &d.Lines[i])
 	}
@@ -198,6 +201,45 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 		}
 	}
 	return issues
+}
+
+// closedAccounts are the accounts that nothing is posted to. One that was put away later keeps the transactions it is in.
+func (d *draft) closedAccounts(r *references) []apierr.Issue {
+	standing := idSet{}
+	if d.old != nil {
+		standing.addAccounts(d.old)
+	}
+	var issues []apierr.Issue
+	check := func(account id.ID, at func(message, code string) apierr.Issue) {
+		if _, stays := standing[account]; stays {
+			return
+		}
+		switch code := r.accounts[account].closed; code {
+		case "nonPostingAccount":
+			issues = append(issues, at("Nothing is posted to this account", code))
+		case "accountInactive":
+			issues = append(issues, at("The account is inactive", code))
+		}
+	}
+	check(d.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "accountId") })
+	if d.Payment != nil {
+		check(d.Payment.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "payment", "accountId") })
+	}
+	for i := range d.Lines {
+		check(d.Lines[i].AccountID, func(message, code string) apierr.Issue { return d.issue(i, "accountId", message, code) })
+	}
+	return issues
+}
+
+// addAccounts collects the accounts that a transaction names.
+func (s idSet) addAccounts(t *Transaction) {
+	s.add(t.AccountID)
+	if t.Payment != nil {
+		s.add(t.Payment.AccountID)
+	}
+	for i := range t.Lines {
+		s.add(t.Lines[i].AccountID)
+	}
 }
 
 // fillPayment finds the bank account of a bill's payment and refuses accounts that are none where money moves.

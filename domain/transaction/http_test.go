@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
+	"stayledger/domain/account"
 	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
@@ -294,6 +296,7 @@ func TestMissingAssignments(t *testing.T) {
 	missing("payout_bankAccount", with(w.deposit("2026-01-15", 1), "lines", list{object{"accountId": w.accounts["2300"], "amount": 1}}))
 }
 
+// Proves: RSN-65.
 func TestDeleteAndArchive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -315,6 +318,86 @@ func TestDeleteAndArchive(t *testing.T) {
 	w.Put(archived, object{"status": "inactive"}).Want(200)
 	wantBalances(t, w, map[string]int64{})
 	w.Delete(archived + "?onLocked=unlock").Want(400)
+}
+
+// Deposits for one stay wait for each other.
+func TestDepositsOfOneStayTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fees()
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			paid, kept := transaction.LineInput{Amount: 100}, transaction.LineInput{Amount: -1}
+			paid.Assignment, kept.Assignment = api.Set(account.AccountsReceivable), api.Set(account.DepositMerchantFee)
+			paid.ReservationID, kept.ReservationID = api.Set(w.stay), api.Set(w.stay)
+			err := w.DB.Write(t.Context(), w.Scope(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := transaction.Add(ctx, tx, &transaction.Create{
+					Type: transaction.Deposit, Date: date("2026-01-15"), Lines: []transaction.LineInput{paid, kept},
+				}, ledger.Lenience{})
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	wantBalances(t, w, map[string]int64{"1000": 594, "2000": -600, "5010": 6, "4120": -6, "5120": 6})
+}
+
+// Nothing new is posted to accounts that were put away or are none; what is on them stays and can change.
+func TestClosedAccounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
+	w.Exec(`update account set status = 'inactive' where team_id = @team and code in ('1000', '5200')`, nil)
+	w.Exec(`update account set type = 'nonPosting' where team_id = @team and code in ('5100', '2200')`, nil)
+	line := func(code string) list {
+		return list{object{"accountId": w.accounts[code], "amount": 5, "party": "manager"}}
+	}
+	fromOperating := object{"type": "expense", "date": "2026-01-15", "accountId": w.accounts["1010"], "lines": line("5110")}
+	w.Post("/transactions", fromOperating).Want(201)
+	w.Post("/transactions", with(fromOperating, "lines", line("5200"))).WantIssue("accountInactive", "lines.0.accountId")
+	w.Post("/transactions", with(fromOperating, "lines", line("5100"))).WantIssue("nonPostingAccount", "lines.0.accountId")
+	w.Post("/transactions", with(fromOperating, "accountId", w.accounts["1000"])).WantIssue("accountInactive", "accountId")
+	w.Post("/transactions", with(fromOperating, "accountId", w.accounts["2200"])).WantIssue("nonPostingAccount", "accountId")
+	w.Post("/transactions", with(fromOperating, "payment", object{"date": "2026-01-15", "accountId": w.accounts["1000"]})).
+		WantIssue("accountInactive", "payment.accountId")
+	w.Put("/transactions/"+made, object{"date": "2026-01-16", "lines": list{object{"accountId": w.accounts["5200"], "amount": 7, "listingId": w.villa}}}).Want(200)
+	w.Put("/transactions/"+made, object{"lines_create": line("5100")}).WantIssue("nonPostingAccount", "lines_create.0.accountId")
+}
+
+// A bill says what its tax is: another rate counts for what changes.
+func TestSettledTaxesStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tax := object{"taxRateId": w.tax, "taxBehavior": "excluded"}
+	line := object{
+		"accountId": w.accounts["5200"], "amount": 10000, "listingId": w.villa, "appliedAmount": tax,
+		"markup": object{"amount": 1000, "taxRateId": w.tax, "taxBehavior": "included"},
+	}
+	body := object{"type": "expense", "date": "2026-01-15", "lines": list{line}}
+	made := w.Post("/transactions", body).Want(201)
+	path := "/transactions/" + made.String("id")
+	w.Exec(`update tax_rate set basis_points = 20000 where team_id = @team`, nil)
+	want := func(amount, markup int64) {
+		t.Helper()
+		r := w.Get(path).Want(200)
+		if r.Int("lines.0.appliedAmount.taxAmount") != amount || r.Int("lines.0.markup.taxAmount") != markup {
+			t.Errorf("got %s, want %d and %d", r.String("lines.0"), amount, markup)
+		}
+	}
+	w.Put(path, object{"description": "Boiler"}).Want(200)
+	w.Put(path, object{"lines": list{line}}).Want(200)
+	want(1500, 130)
+	one := object{"id": made.String("lines.0.id")}
+	w.Put(path, object{"lines_update": list{with(one, "markup", object{"amount": 1200, "taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
+	want(1500, 200)
+	w.Put(path, object{"lines_update": list{with(one, "amount", 10001)}}).Want(200)
+	want(2000, 200)
+	w.Put(path, object{"lines_update": list{with(one, "appliedAmount", object{"taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
+	want(1667, 200)
 }
 
 // What was booked stays on its account when the assignment moves on, until the line names the assignment again.
@@ -405,6 +488,8 @@ func TestAddAll(t *testing.T) {
 }
 
 // A payout names the published statement that it pays and takes its listing.
+//
+// Proves: RSN-62.
 func TestPayoutOfStatement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

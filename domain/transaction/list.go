@@ -38,6 +38,9 @@ type Filter struct {
 	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
 	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
 	IncludeLines            bool         `query:"includeLines" json:"includeLines,omitempty"`
+
+	// actor is for whom a soft close does not hold when he is one of its posters; nobody in an export.
+	actor id.ID
 }
 
 // Resolve refuses what no pattern can check: date ranges, amounts, and the items of lists (PAG-33).
@@ -100,13 +103,13 @@ const (
 	// Bank records of a transaction t.
 	reconciled = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
 		where n.team_id = t.team_id and n.transaction_id = t.id`
-	// What ledger.LocksOf would find to hold the journal of a transaction t.
+	// What would hold the journal of a transaction t if @actor changed it: see ledger.Locked.
 	locked = `(exists (` + reconciled + `) or exists (
 		select from ledger_entry e join team m on m.team_id = e.team_id
 		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active' and e.ledger <> 'historical' and (e.txn_at < m.books_closed_at
-			or e.statement_id is not null or exists (
+			or e.txn_at < m.soft_closed_at and not @actor = any(m.soft_close_posters) or e.statement_id is not null or exists (
 				select from statement s where s.team_id = e.team_id and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id
-					and s.currency = e.currency and e.txn_at between s.start_at and s.end_at))))`
+					and s.currency = e.currency and e.txn_at <= s.end_at))))`
 )
 
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction. The caller sets the argument team.
@@ -150,6 +153,9 @@ func ListQuery(f Filter) page.Query {
 
 // byState narrows a list by what is or is not the case.
 func (f *Filter) byState(q *page.Query) {
+	if f.IsLocked != nil {
+		q.Args["actor"] = f.actor
+	}
 	for _, c := range []struct {
 		condition string
 		wanted    *bool
@@ -197,6 +203,7 @@ type listInput struct {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
+	in.actor = tx.Actor.User
 	q := ListQuery(in.Filter)
 	q.Args["team"] = tx.Team
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)

@@ -22,9 +22,11 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	linked, err := db.Select[id.ID](ctx, tx, `
 		with fits as (
 			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
-			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+` group by l.id having count(*) = 1)
+			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+` group by l.id having count(*) = 1),
+		held as ( -- before the lines share them: see holdStays
+			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
 		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id)
-		from fits join reservation r on r.team_id = @team and r.id = fits.reservation_id
+		from fits join held r on r.id = fits.reservation_id
 		where l.team_id = @team and l.id = fits.id returning r.id`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("link lines to reservations: %w", err)

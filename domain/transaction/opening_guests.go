@@ -70,7 +70,10 @@ func mayOpen(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
 	case t.StatementStartAt == nil:
 		return nil, errNoStart
 	}
-	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
+	// The team's row comes before the opening trial balance's, as it does wherever journals are booked.
+	held, err := db.Get[bool](ctx, tx, `
+		select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0)) from team where team_id = @team for share`,
+		db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening balances: %w", err)
 	}

@@ -61,6 +61,8 @@ type references struct {
 type accountFact struct {
 	classification string
 	bank           bool
+	// closed says why nothing new is posted to the account: nonPostingAccount, accountInactive or nothing.
+	closed string
 }
 
 type statementFact struct {
@@ -122,6 +124,8 @@ const namedSQL = `
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		where a.team_id = @team and a.id = any(@accounts)
 	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
+	union all select 'closed', id, case type when 'nonPosting' then 'nonPostingAccount' else 'accountInactive' end, null from account
+		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
 	union all select 'reservation', id, '', listing_id from reservation where team_id = @team and id = any(@reservations)
 	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
@@ -131,15 +135,11 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
 	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
 	for _, d := range drafts {
-		accounts.add(d.AccountID)
+		accounts.addAccounts(&d.Transaction)
 		contacts.add(deref(d.ContactID))
 		templates.add(deref(d.RecurringTemplateID))
-		if d.Payment != nil {
-			accounts.add(d.Payment.AccountID)
-		}
 		for i := range d.Lines {
 			l := &d.Lines[i]
-			accounts.add(l.AccountID)
 			contacts.add(deref(l.ContactID))
 			reservations.add(deref(l.ReservationID))
 			statements.add(deref(l.OwnerStatementID))
@@ -155,15 +155,21 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
 	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
 	for _, n := range found {
+		a := r.accounts[n.ID]
 		switch n.Kind {
 		case "account":
-			r.accounts[n.ID] = accountFact{classification: n.Detail, bank: r.accounts[n.ID].bank}
+			a.classification = n.Detail
+			r.accounts[n.ID] = a
 		case "bank":
-			r.accounts[n.ID] = accountFact{classification: r.accounts[n.ID].classification, bank: true}
+			a.bank = true
+			r.accounts[n.ID] = a
 			r.facts.Banks[n.ID] = ledger.Trust
 			if n.Detail == "operating" {
 				r.facts.Banks[n.ID] = ledger.Operating
 			}
+		case "closed":
+			a.closed = n.Detail
+			r.accounts[n.ID] = a
 		case "contact":
 			r.contacts[n.ID] = true
 		case "reservation":

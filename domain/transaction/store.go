@@ -176,8 +176,17 @@ const (
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
 )
 
-// store writes drafts: new ones are inserted, others updated with their lines replaced.
-func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+// holdStays locks reservations as strongly as refreshing them will, before anything else does: lines that name them would share them, so that
+// of two deposits for one stay none could go on, and balances are locked after them everywhere.
+func holdStays(tx *db.Tx, stays idSet) db.Stmt {
+	return db.Stmt{
+		SQL:  `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
+		Args: db.Args{"team": tx.Team, "ids": stays.list()},
+	}
+}
+
+// store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will be refreshed.
+func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var added, changed []headRow
 	var changedIDs []id.ID
 	var rows []lineRow
@@ -190,6 +199,9 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		rows = d.lineRows(rows)
 	}
 	var stmts []db.Stmt
+	if len(stays) > 0 {
+		stmts = append(stmts, holdStays(tx, stays))
+	}
 	if added != nil {
 		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
 	}

@@ -112,7 +112,11 @@ func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
 type createTemplateInput struct{ Body PutTemplate }
 
 func createTemplate(ctx context.Context, tx *db.Tx, in *createTemplateInput) (*Template, error) {
-	b := &in.Body
+	return AddTemplate(ctx, tx, &in.Body)
+}
+
+// AddTemplate stores a new recurring template.
+func AddTemplate(ctx context.Context, tx *db.Tx, b *PutTemplate) (*Template, error) {
 	if b.Type == "" {
 		b.Type = Expense
 	}

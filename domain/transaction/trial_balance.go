@@ -52,7 +52,7 @@ type TrialRow struct {
 
 // TrialReversal are the entries that take what the trust has out of the operating ledger again.
 type TrialReversal struct {
-	Status          string       `json:"status" enum:"not_created,created,outdated" doc:"outdated when the trust has changed since."`
+	Status          string       `json:"status" enum:"not_created,created,outdated" doc:"outdated when something else would be booked now, and a lock holds what is."`
 	JournalEntryIDs []id.ID      `json:"journalEntryIds"`
 	LastRefreshedAt *day.Instant `json:"lastRefreshedAt"`
 }
@@ -78,7 +78,7 @@ type openingAccount struct {
 	Assigned       bool         // to openingBalance
 	Combined       *money.Cents // nil when nobody gave one
 	Trust          money.Cents
-	Reversed       money.Cents // what the stored reversal takes out
+	Booked         money.Cents // what the operating ledger opens with
 }
 
 var errTrialLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked")
@@ -116,7 +116,12 @@ func (b *OpeningTrialBalance) fill() {
 	if given {
 		b.TrustReversal.Status = "created"
 		for i := range b.accounts {
-			if b.accounts[i].Reversed != -b.accounts[i].Trust {
+			a := &b.accounts[i]
+			operating := deref(a.Combined) - a.Trust
+			if a.Assigned {
+				operating = rest - a.Trust
+			}
+			if a.Booked != operating {
 				b.TrustReversal.Status = "outdated"
 			}
 		}

@@ -60,18 +60,18 @@ func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*Ope
 func openingAccounts(ctx context.Context, tx *db.Tx, terms *openingTerms) ([]openingAccount, error) {
 	found, err := db.Select[openingAccount](ctx, tx, `
 		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned, r.cent_total as combined,
-			coalesce(e.trust, 0) as trust, coalesce(e.reversed, 0) as reversed
+			coalesce(e.trust, 0) as trust, coalesce(e.booked, 0) as booked
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 			left join account_assignment s on s.team_id = a.team_id and s.assignment = 'openingBalance' and s.account_id = a.id
 			left join opening_trial_balance_row r on r.team_id = a.team_id and r.account_id = a.id
 			left join (
 				select account_id, sum(cent_total) filter (where ledger = 'trust')::bigint as trust,
-					sum(cent_total) filter (where source_id = @team and txn_code = @code)::bigint as reversed
+					sum(cent_total) filter (where source_id = @team)::bigint as booked
 				from ledger_entry where team_id = @team and txn_at <= @at and status = 'active' and currency = @currency group by account_id
 			) e on e.account_id = a.id
 		where a.team_id = @team
 		order by c.position, a.code nulls last, a.name, a.id`,
-		db.Args{"team": tx.Team, "at": terms.at(), "currency": terms.DefaultCurrency, "code": reversalCode(tx.Team)})
+		db.Args{"team": tx.Team, "at": terms.at(), "currency": terms.DefaultCurrency})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts and their opening balances: %w", err)
 	}
@@ -177,6 +177,15 @@ func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
 	}
 	_, err = tx.Exec(ctx, `update opening_trial_balance set refreshed_at = @now where team_id = @team`, db.Args{"team": tx.Team, "now": tx.Now})
 	return err
+}
+
+// RebookTrialBalance lets the opening trial balance follow when another account balances it.
+func RebookTrialBalance(ctx context.Context, tx *db.Tx) error {
+	rebook, err := holdReversal(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return rebook(ctx, tx)
 }
 
 // holdReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the

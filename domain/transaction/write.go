@@ -84,6 +84,13 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 			return err
 		}
 	}
+	stays := idSet{}
+	stays.addReservations(old)
+	if len(stays) > 0 {
+		if err := tx.Pipeline(ctx, holdStays(tx, stays)); err != nil {
+			return fmt.Errorf("lock reservations: %w", err)
+		}
+	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
 		return fmt.Errorf("take a transaction out of the books: %w", err)
 	}
@@ -99,8 +106,6 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	if err != nil {
 		return fmt.Errorf("remove a transaction: %w", err)
 	}
-	stays := idSet{}
-	stays.addReservations(old)
 	return refreshStays(ctx, tx, stays, l)
 }
 
@@ -134,7 +139,7 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 			return err
 		}
 	}
-	if err := store(ctx, tx, drafts); err != nil {
+	if err := store(ctx, tx, drafts, stays); err != nil {
 		return err
 	}
 	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {

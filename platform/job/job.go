@@ -70,28 +70,37 @@ func IsPermanent(err error) bool {
 }
 
 // The database's clock decides what is due; a process whose clock is ahead must not make its jobs wait for it.
-const insertJob = `
+const insertJobs = `
 	insert into job (id, team_id, kind, args, actor_id, operation_id, priority, max_attempts, due_at, created_at)
-	values (@id, @team, @kind, @args, @actor, @operation, @priority, @max,
-		coalesce(@due, least(@now, clock_timestamp())), @now)`
+	select j.id, @job_team, j.kind, j.args::jsonb, @job_actor, j.operation_id, j.priority, j.max_attempts,
+		coalesce(j.due_at, least(@job_now::timestamptz, clock_timestamp())), @job_now::timestamptz
+	from unnest(@job_ids::uuid[], @job_kinds::text[], @job_args::text[], @job_operations::uuid[], @job_priorities::smallint[],
+		@job_attempts::smallint[], @job_due::timestamptz[]) as j (id, kind, args, operation_id, priority, max_attempts, due_at)`
 
-// Statement is the insert of a job, for use in a pipeline with the rows it belongs to. The transaction counts as having left work behind.
-func Statement(tx *db.Tx, n New) (db.Stmt, error) {
-	args, err := json.Marshal(n.Args)
-	if err != nil {
-		return db.Stmt{}, fmt.Errorf("encode job arguments: %w", err)
-	}
-	if n.MaxAttempts == 0 {
-		n.MaxAttempts = DefaultMaxAttempts
-	}
-	var due *time.Time
-	if !n.DueAt.IsZero() {
-		due = &n.DueAt
+// Statement is the insert of jobs, for use in a pipeline with the rows they belong to, or after a WITH that inserts those: its arguments are
+// named job_… The transaction counts as having left work behind.
+func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
+	n := len(jobs)
+	ids, kinds, args, operations := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n)
+	priorities, attempts, due := make([]int16, n), make([]int16, n), make([]*time.Time, n)
+	for i := range jobs {
+		j := &jobs[i]
+		encoded, err := json.Marshal(j.Args)
+		if err != nil {
+			return db.Stmt{}, fmt.Errorf("encode job arguments: %w", err)
+		}
+		ids[i], kinds[i], args[i], operations[i], priorities[i], attempts[i] = tx.NewID(), j.Kind, string(encoded), j.OperationID, j.Priority, j.MaxAttempts
+		if attempts[i] == 0 {
+			attempts[i] = DefaultMaxAttempts
+		}
+		if !j.DueAt.IsZero() {
+			due[i] = &j.DueAt
+		}
 	}
 	tx.MarkQueued()
-	return db.Stmt{SQL: insertJob, Args: db.Args{
-		"id": tx.NewID(), "team": tx.Team, "kind": n.Kind, "args": json.RawMessage(args), "actor": tx.Actor.User,
-		"operation": n.OperationID, "priority": n.Priority, "max": n.MaxAttempts, "due": due, "now": tx.Now,
+	return db.Stmt{SQL: insertJobs, Args: db.Args{
+		"job_team": tx.Team, "job_actor": tx.Actor.User, "job_now": tx.Now, "job_ids": ids, "job_kinds": kinds, "job_args": args,
+		"job_operations": operations, "job_priorities": priorities, "job_attempts": attempts, "job_due": due,
 	}}, nil
 }
 

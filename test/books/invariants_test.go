@@ -40,10 +40,10 @@ func (h *history) balancedPostings(when string) {
 	const entries = `select e.ledger, e.currency, e.account_id, coalesce(e.party, '') as party, date_trunc('month', e.txn_at)::date as month,
 			coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0) as debit, coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0) as credit
 		from ledger_entry e where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' group by 1, 2, 3, 4, 5`
-	for _, kept := range []string{"ledger_balance", "ledger_month"} {
+	for kept, month := range map[string]string{"ledger_balance": "month", "ledger_month": "month", "ledger_day": "date_trunc('month', day)::date"} {
 		h.none(when, kept+" is not the sum of the entries", `select concat_ws(' ', x.month, x.account_id, x.party, x.debit, x.credit, k.debit, k.credit)
 			from (`+entries+`) x full join (
-				select ledger, currency, account_id, party, month, sum(debit) as debit, sum(credit) as credit from `+kept+` where team_id = @team
+				select ledger, currency, account_id, party, `+month+` as month, sum(debit) as debit, sum(credit) as credit from `+kept+` where team_id = @team
 				group by 1, 2, 3, 4, 5 having sum(debit) <> 0 or sum(credit) <> 0) k using (ledger, currency, account_id, party, month)
 			where (x.debit, x.credit) is distinct from (k.debit, k.credit)`)
 	}

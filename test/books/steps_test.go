@@ -220,19 +220,10 @@ func (h *history) writeJournal() {
 	}}))
 }
 
-// changeStatement saves, publishes and reopens owner statements, of each ownership period the months in their order: what is saved over an
-// earlier draft is another test's.
+// changeStatement saves, publishes and reopens owner statements, in any order that is not refused.
 func (h *history) changeStatement() {
 	h.work() // nothing is saved over journals that wait to be derived
-	var next []statement
-	saved := map[string]bool{}
-	for _, s := range h.inOrder() {
-		key := s.Ownership.ID + " " + s.Currency
-		if ready, found := saved[key]; (ready || !found) && s.StartAt < "2026-05" {
-			next = append(next, s)
-		}
-		saved[key] = s.Status != "draft"
-	}
+	next := slices.DeleteFunc(h.inOrder(), func(s statement) bool { return s.StartAt >= "2026-05" })
 	if len(next) == 0 {
 		return
 	}

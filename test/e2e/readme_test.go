@@ -29,7 +29,7 @@ func readme(t *testing.T, data string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	shell := exec.CommandContext(ctx, "sh", "-euc", script) //nolint:gosec // the README is ours
+	shell := exec.CommandContext(ctx, "sh", "-euc", script)
 	shell.Dir = t.TempDir()
 	shell.Env = append(os.Environ(), "STAYLEDGER_DATA_DIR="+data)
 	out, err := shell.CombinedOutput()
