@@ -3,6 +3,7 @@ package reservation
 import (
 	"context"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -55,7 +56,7 @@ func Endpoints() []api.Endpoint {
 		}, del),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/journal-entries", ID: "refreshReservationJournals", Tag: tag, Summary: "Derive journals anew",
-			Scopes: []string{"journals:post"}, Also: refreshAlso(),
+			Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all reservations, start an operation of type " +
 				"reservation-journal-refresh, answered with 202. lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +
 				"Fails with 400 when an id is unknown.",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
@@ -117,67 +116,22 @@ func policyOf(args ledger.RefreshArgs) policy {
 	return by
 }
 
-// LockPolicy says what a refresh does with a journal that a lock holds.
-type LockPolicy string
-
-// The lock policies.
-const (
-	BestEffort LockPolicy = "bestEffort"
-	Strict     LockPolicy = "strict"
-)
-
-// Enum lists the lock policies.
-func (LockPolicy) Enum() []string { return []string{string(BestEffort), string(Strict)} }
-
 // RefreshRequest selects the journals to derive.
 type RefreshRequest struct {
-	IDs        []id.ID    `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means every reservation of the team."`
-	Mode       Mode       `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly the charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly the adjustments. What is not replaced stays as it is stored."`
-	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
+	IDs        []id.ID           `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means every reservation of the team."`
+	Mode       Mode              `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly the charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly the adjustments. What is not replaced stays as it is stored."`
+	LockPolicy ledger.LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
 }
 
 type refreshInput struct {
 	Body RefreshRequest `required:"false"`
 }
 
-// Refreshed is a reservation whose journal was derived.
-type Refreshed struct {
-	ID            id.ID                `json:"id"`
-	JournalStatus ledger.JournalStatus `json:"journalStatus"`
-}
-
-// RefreshDone is the answer of a refresh that was done in the request.
-type RefreshDone struct {
-	Data  []Refreshed `json:"data"`
-	Total int64       `json:"total"`
-}
-
-// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued.
-type RefreshAnswer struct {
-	*operation.Acknowledgement
-	Data  []Refreshed `json:"data,omitzero"`
-	Total *int64      `json:"total,omitempty"`
-}
-
-// HTTPStatus is 202 when the work was queued.
-func (a *RefreshAnswer) HTTPStatus() int {
-	if a.Acknowledgement != nil {
-		return http.StatusAccepted
-	}
-	return http.StatusOK
-}
-
-func refreshAlso() map[int]reflect.Type {
-	return map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[RefreshDone](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
-}
-
-func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, error) {
-	args := ledger.RefreshArgs{Strict: in.Body.LockPolicy == Strict, Mode: string(in.Body.Mode)}
+func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
+	args := ledger.RefreshArgs{Strict: in.Body.LockPolicy == ledger.Strict, Mode: string(in.Body.Mode)}
 	if in.Body.IDs == nil {
 		ack, err := startAll(ctx, tx, args)
-		return &RefreshAnswer{Acknowledgement: ack}, err
+		return &ledger.RefreshAnswer{Acknowledgement: ack}, err
 	}
 	ids, err := selected(ctx, tx, in.Body.IDs)
 	if err != nil {
@@ -185,7 +139,7 @@ func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, 
 	}
 	if len(ids) != 1 {
 		ack, err := start(ctx, tx, ids, args)
-		return &RefreshAnswer{Acknowledgement: ack}, err
+		return &ledger.RefreshAnswer{Acknowledgement: ack}, err
 	}
 	if _, err := refreshAs(ctx, tx, ids, policyOf(args)); err != nil {
 		return nil, err
@@ -194,8 +148,7 @@ func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, 
 	if err != nil {
 		return nil, err
 	}
-	total := int64(1)
-	return &RefreshAnswer{Data: []Refreshed{{ID: r.ID, JournalStatus: r.JournalStatus}}, Total: &total}, nil
+	return ledger.RefreshedOne(r.ID, r.JournalStatus), nil
 }
 
 // namedResources is up to how many reservations an operation names; a larger selection is the team's business, not a reservation's.

@@ -55,7 +55,7 @@ func Endpoints() []api.Endpoint {
 		}, openingPut),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
-			Summary: "Derive journals anew", Scopes: []string{"journals:post"}, Also: refreshAlso(),
+			Summary: "Derive journals anew", Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all active transactions, start an " +
 				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
 				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",

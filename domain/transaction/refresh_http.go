@@ -3,8 +3,6 @@ package transaction
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"reflect"
 	"slices"
 
 	"stayledger/domain/ledger"
@@ -14,72 +12,27 @@ import (
 	"stayledger/platform/id"
 )
 
-// LockPolicy says what a refresh does with a journal that a lock holds.
-type LockPolicy string
-
-// The lock policies.
-const (
-	BestEffort LockPolicy = "bestEffort"
-	Strict     LockPolicy = "strict"
-)
-
-// Enum lists the lock policies.
-func (LockPolicy) Enum() []string { return []string{string(BestEffort), string(Strict)} }
-
 // RefreshRequest selects the journals to derive. The journal of a transaction is derived as a whole, so every mode comes to the same.
 type RefreshRequest struct {
-	IDs        []id.ID    `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means every active transaction of the team."`
-	Mode       string     `json:"mode,omitempty" enum:"full,recurringFeesOnly,arOnly"`
-	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
+	IDs        []id.ID           `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means every active transaction of the team."`
+	Mode       string            `json:"mode,omitempty" enum:"full,recurringFeesOnly,arOnly"`
+	LockPolicy ledger.LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
 }
 
 type refreshInput struct {
 	Body RefreshRequest `required:"false"`
 }
 
-// Refreshed is a transaction whose journal was derived.
-type Refreshed struct {
-	ID            id.ID                `json:"id"`
-	JournalStatus ledger.JournalStatus `json:"journalStatus"`
-}
-
-// RefreshDone is the answer of a refresh that was done in the request.
-type RefreshDone struct {
-	Data  []Refreshed `json:"data"`
-	Total int64       `json:"total"`
-}
-
-// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued.
-type RefreshAnswer struct {
-	*operation.Acknowledgement
-	Data  []Refreshed `json:"data,omitzero"`
-	Total *int64      `json:"total,omitempty"`
-}
-
-// HTTPStatus is 202 when the work was queued.
-func (a *RefreshAnswer) HTTPStatus() int {
-	if a.Acknowledgement != nil {
-		return http.StatusAccepted
-	}
-	return http.StatusOK
-}
-
-func refreshAlso() map[int]reflect.Type {
-	return map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[RefreshDone](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
-}
-
 // refreshJournals derives one journal in the request and starts an operation for several (OPEN-74).
-func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*RefreshAnswer, error) {
+func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
 	ids, err := selected(ctx, tx, in.Body.IDs)
 	if err != nil {
 		return nil, err
 	}
-	strict := in.Body.LockPolicy == Strict
+	strict := in.Body.LockPolicy == ledger.Strict
 	if in.Body.IDs == nil || len(ids) != 1 {
 		ack, err := operation.Start(ctx, tx, refreshOperation(ids, strict))
-		return &RefreshAnswer{Acknowledgement: ack}, err
+		return &ledger.RefreshAnswer{Acknowledgement: ack}, err
 	}
 	if _, err := Refresh(ctx, tx, ids, ledger.Lenience{SkipLocked: !strict}); err != nil {
 		return nil, err
@@ -92,8 +45,7 @@ func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*Refresh
 	if err != nil {
 		return nil, err
 	}
-	total := int64(1)
-	return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: &total}, nil
+	return ledger.RefreshedOne(ids[0], statuses[ids[0]]), nil
 }
 
 // namedResources is up to how many transactions an operation names; a larger selection is the team's business, not a transaction's.
