@@ -16,12 +16,12 @@ demo: ensure-postgres ## run the service with its own database, sandboxed provid
 	@go run ./cmd/stayledger demo
 
 .PHONY: test
-test: ensure-postgres ## vet and run every test
+test: ensure-postgres ensure-hledger ## vet and run every test
 	@go vet ./...
 	@go test ./...
 
 .PHONY: race
-race: ensure-postgres ## run every test under the race detector (slow)
+race: ensure-postgres ensure-hledger ## run every test under the race detector (slow)
 	@go test -race ./...
 
 .PHONY: check
@@ -56,7 +56,7 @@ fuzz: ## fuzz every parser for FUZZTIME (10s) each
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: golden
-golden: ensure-postgres ## rewrite the golden files from what the code gives now; read the diff before committing
+golden: ensure-postgres ensure-hledger ## rewrite the golden files from what the code gives now; read the diff before committing
 	@UPDATE_GOLDEN=1 go test -count=1 ./...
 
 .PHONY: openapi

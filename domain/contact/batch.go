@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -21,29 +22,6 @@ type Batch struct {
 	Data []BatchItem `json:"data" minItems:"1" maxItems:"20000"`
 }
 
-// Written is an item that landed.
-type Written struct {
-	ID        id.ID   `json:"id"`
-	UniqueRef *string `json:"uniqueRef"`
-	Index     int     `json:"index" doc:"Place in the request, from 0."`
-}
-
-// Refused is an item that did not land. Rules ERR-18, ERR-19.
-type Refused struct {
-	Index     int           `json:"index" doc:"Place in the request, from 0."`
-	UniqueRef *string       `json:"uniqueRef"`
-	Code      apierr.Code   `json:"code"`
-	Reason    apierr.Reason `json:"reason,omitempty"`
-	Message   string        `json:"message"`
-	Context   any           `json:"context,omitempty"`
-}
-
-// Outcome is what became of a batch.
-type Outcome struct {
-	Data   []Written `json:"data"`
-	Issues []Refused `json:"issues"`
-}
-
 type batchInput struct {
 	Atomic bool `query:"atomic" doc:"Nothing lands unless everything does."`
 	Body   Batch
@@ -53,7 +31,7 @@ type batchInput struct {
 const statementsAtOnce = 1000
 
 // batch loads everything the items name in two statements, decides item by item in memory, and writes the good ones.
-func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
+func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	items := in.Body.Data
 	var ids []id.ID
 	var refs []string
@@ -80,7 +58,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
 		b.add(i, &items[i])
 	}
 	if in.Atomic && len(b.out.Issues) > 0 {
-		b.out.Data = []Written{}
+		b.out.Data = []api.Written{}
 		return &b.out, nil
 	}
 	for part := range slices.Chunk(b.writes, statementsAtOnce) {
@@ -99,13 +77,13 @@ type batcher struct {
 	byRef  map[string]id.ID
 	done   map[id.ID]bool
 	writes []db.Stmt
-	out    Outcome
+	out    api.Outcome
 }
 
 func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 	b := &batcher{
 		tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{},
-		out: Outcome{Data: []Written{}, Issues: []Refused{}},
+		out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}},
 	}
 	for i := range found {
 		b.byID[found[i].ID] = &found[i]
@@ -119,7 +97,7 @@ func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 func (b *batcher) add(index int, item *BatchItem) {
 	c, isNew, err := b.decide(item)
 	if err != nil {
-		b.out.Issues = append(b.out.Issues, refusal(index, item.UniqueRef.Value, apierr.From(err)))
+		b.out.Issues = append(b.out.Issues, api.Refusal(index, item.UniqueRef.Value, apierr.From(err)))
 		return
 	}
 	b.done[c.ID] = true
@@ -130,7 +108,7 @@ func (b *batcher) add(index int, item *BatchItem) {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 	b.writes = append(b.writes, save(b.tx, c, isNew))
-	b.out.Data = append(b.out.Data, Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
+	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
 }
 
 func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
@@ -186,13 +164,4 @@ func checkComplete(item *BatchItem) error {
 		return nil
 	}
 	return apierr.BadRequest.At(issues...)
-}
-
-// refusal renders an item's error; the findings of a validation stand in the context, since an item has no issues of its own.
-func refusal(index int, ref *string, e *apierr.Error) Refused {
-	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
-	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
-		out.Context = map[string]any{"issues": issues}
-	}
-	return out
 }

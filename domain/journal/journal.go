@@ -8,6 +8,7 @@ package journal
 import (
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
+	"stayledger/domain/transaction"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -41,38 +42,17 @@ type Journal struct {
 
 // Line is one entry of a journal.
 type Line struct {
-	AccountID     id.ID           `json:"accountId"`
-	Account       AccountRef      `json:"account"`
-	CentTotal     money.Cents     `json:"centTotal" doc:"Cents; debit positive, credit negative."`
-	Party         *ledger.Party   `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
-	ListingID     *id.ID          `json:"listingId"`
-	Listing       *ListingRef     `json:"listing"`
-	ContactID     *id.ID          `json:"contactId"`
-	Contact       *ContactRef     `json:"contact"`
-	ReservationID *id.ID          `json:"reservationId"`
-	Reservation   *ReservationRef `json:"reservation"`
-	Description   *string         `json:"description"`
-}
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID   `json:"id"`
-	Code *string `json:"code"`
-	Name string  `json:"name"`
-}
-
-// ListingRef names a listing.
-type ListingRef struct {
-	ID        id.ID   `json:"id"`
-	Name      string  `json:"name"`
-	UniqueRef *string `json:"uniqueRef"`
-	ShortRef  string  `json:"shortRef"`
-}
-
-// ContactRef names a contact.
-type ContactRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
+	AccountID     id.ID                   `json:"accountId"`
+	Account       transaction.AccountRef  `json:"account"`
+	CentTotal     money.Cents             `json:"centTotal" doc:"Cents; debit positive, credit negative."`
+	Party         *ledger.Party           `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ListingID     *id.ID                  `json:"listingId"`
+	Listing       *transaction.ListingRef `json:"listing"`
+	ContactID     *id.ID                  `json:"contactId"`
+	Contact       *transaction.ContactRef `json:"contact"`
+	ReservationID *id.ID                  `json:"reservationId"`
+	Reservation   *ReservationRef         `json:"reservation"`
+	Description   *string                 `json:"description"`
 }
 
 // ReservationRef names a reservation.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -73,29 +74,6 @@ type Batch struct {
 	Data                 []BatchItem          `json:"data" minItems:"1" maxItems:"20000"`
 }
 
-// Written is an item that landed.
-type Written struct {
-	ID        id.ID   `json:"id"`
-	UniqueRef *string `json:"uniqueRef"`
-	Index     int     `json:"index" doc:"Place in the request, from 0."`
-}
-
-// Refused is an item that did not land. Rules ERR-18, ERR-19.
-type Refused struct {
-	Index     int           `json:"index" doc:"Place in the request, from 0."`
-	UniqueRef *string       `json:"uniqueRef"`
-	Code      apierr.Code   `json:"code"`
-	Reason    apierr.Reason `json:"reason,omitempty"`
-	Message   string        `json:"message"`
-	Context   any           `json:"context,omitempty"`
-}
-
-// Outcome is what became of a batch.
-type Outcome struct {
-	Data   []Written `json:"data"`
-	Issues []Refused `json:"issues"`
-}
-
 type batchInput struct {
 	Atomic bool `query:"atomic" doc:"Nothing lands unless everything does."`
 	Body   Batch
@@ -104,8 +82,8 @@ type batchInput struct {
 // errNothingLands undoes an atomic batch with an item that was refused.
 var errNothingLands = errors.New("reservation: an item of an atomic batch was refused")
 
-func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
-	b := &batcher{batch: &in.Body, written: map[id.ID]bool{}, out: Outcome{Data: []Written{}, Issues: []Refused{}}}
+func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
+	b := &batcher{batch: &in.Body, written: map[id.ID]bool{}, out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}}
 	var wanted []int
 	for i := range in.Body.Data {
 		if s := in.Body.Data[i].Status; s == nil || *s != inquiry || in.Body.OnInquiry == ImportInquiry {
@@ -124,9 +102,9 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Outcome, error) {
 		return nil
 	})
 	if errors.Is(err, errNothingLands) {
-		b.out.Data, err = []Written{}, nil
+		b.out.Data, err = []api.Written{}, nil
 	}
-	slices.SortFunc(b.out.Issues, func(a, b Refused) int { return a.Index - b.Index })
+	slices.SortFunc(b.out.Issues, func(a, b api.Refused) int { return a.Index - b.Index })
 	return &b.out, err
 }
 
@@ -135,13 +113,13 @@ type batcher struct {
 	batch *Batch
 	// written are the reservations that an item has landed on: a second one is refused.
 	written map[id.ID]bool
-	out     Outcome
+	out     api.Outcome
 }
 
 // land writes some items and derives their journals together. When that fails, halves are tried, down to the item that is to blame.
 func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	var drafts []*draft
-	var refused []Refused
+	var refused []api.Refused
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		if drafts, refused, err = b.drafts(ctx, tx, items); err != nil || len(drafts) == 0 {
 			return err
@@ -154,13 +132,13 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 		b.out.Issues = append(b.out.Issues, refused...)
 		for _, d := range drafts {
 			b.written[d.ID] = true
-			b.out.Data = append(b.out.Data, Written{ID: d.ID, UniqueRef: d.UniqueRef, Index: d.index})
+			b.out.Data = append(b.out.Data, api.Written{ID: d.ID, UniqueRef: d.UniqueRef, Index: d.index})
 		}
 		return nil
 	case refusal.Code().Status() >= 500:
 		return err
 	case len(items) == 1:
-		b.out.Issues = append(b.out.Issues, refusalOf(items[0], b.batch.Data[items[0]].UniqueRef.Value, refusal))
+		b.out.Issues = append(b.out.Issues, api.Refusal(items[0], b.batch.Data[items[0]].UniqueRef.Value, refusal))
 		return nil
 	}
 	half := len(items) / 2
@@ -171,7 +149,7 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 }
 
 // drafts loads what the items name and makes drafts of the good ones.
-func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*draft, bad []Refused, err error) {
+func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*draft, bad []api.Refused, err error) {
 	var ids []id.ID
 	var refs []string
 	for _, i := range items {
@@ -196,7 +174,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*d
 	}
 	var drafts []*draft
 	refuse := func(i int, err error) {
-		bad = append(bad, refusalOf(i, b.batch.Data[i].UniqueRef.Value, apierr.From(err)))
+		bad = append(bad, api.Refusal(i, b.batch.Data[i].UniqueRef.Value, apierr.From(err)))
 	}
 	taken := map[id.ID]bool{}
 	for _, i := range items {
@@ -293,13 +271,4 @@ func (item *BatchItem) update() *Update {
 		u.Status = &status
 	}
 	return &u
-}
-
-// refusalOf renders an item's error; the findings of a validation stand in the context, since an item has no issues of its own.
-func refusalOf(index int, ref *string, e *apierr.Error) Refused {
-	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
-	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
-		out.Context = map[string]any{"issues": issues}
-	}
-	return out
 }
