@@ -20,8 +20,8 @@ import (
 const module = "stayledger/"
 
 // nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
-var nouns = strings.Fields(`operation team access audit webhook file contact account listing ledger connection tax fee reservation transaction
-	journal bank statement payment report export onboarding csvimport cutover legacy metrics`)
+var nouns = strings.Fields(`operation team access audit webhook file contact account listing ledger connection payee tax fee reservation
+	transaction journal bank layout statement delivery payment payout report export onboarding csvimport cutover legacy metrics`)
 
 // layers of the module, low to high: each may import those before it.
 var layers = []string{"platform", "provider", "domain", "app", "cmd"}

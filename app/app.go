@@ -23,6 +23,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
+	"stayledger/platform/seal"
 )
 
 // App is the assembled service.
@@ -50,12 +51,20 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("secret keys: %w", err)
 	}
+	box, err := seal.New(keys...)
+	if err != nil {
+		return nil, fmt.Errorf("secret keys: %w", err)
+	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	store, err := blob.Local(filepath.Join(c.DataDir, "files"))
 	if err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
+	}
+	post, err := c.mail(log)
+	if err != nil {
+		return nil, err
 	}
 	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections})
 	if err != nil {
@@ -64,7 +73,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, watch: newMetrics(d)}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
-	a.parts = NewParts(store, signer, c)
+	a.parts = NewParts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
 	a.API = api.NewServer(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], PublicURL: c.PublicURL,
 		Observe: a.watch.request, Title: "stayledger", Description: about,

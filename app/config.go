@@ -5,29 +5,36 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"stayledger/domain/access"
+	"stayledger/provider/mail"
 )
 
 // Config holds every setting. Each is a flag and an environment variable of the same name, and is checked at the start.
 type Config struct {
-	DatabaseURL    string            `name:"database-url" env:"DATABASE_URL" help:"PostgreSQL 15 or later, as a role that owns its database and is no superuser."`
-	Listen         string            `env:"STAYLEDGER_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
-	PublicURL      string            `name:"public-url" env:"STAYLEDGER_PUBLIC_URL" help:"Own address as callers see it; http:// and the listen address when empty."`
-	Regions        []string          `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: ap, ca, eu, sa, us."`
-	Elsewhere      map[string]string `env:"STAYLEDGER_ELSEWHERE" help:"Base addresses of regions served by other deployments, as region=https://address."`
-	DataDir        string            `name:"data-dir" env:"STAYLEDGER_DATA_DIR" help:"Folder for stored files (and, for demo, its database). A fitting one is chosen when empty."`
-	SecretKeys     []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
-	Workers        int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs worked on at the same time; 0 leaves jobs to other processes."`
-	MaxConnections int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`
-	KeepOperations time.Duration     `name:"keep-operations" env:"STAYLEDGER_KEEP_OPERATIONS" default:"9600h" help:"How long settled operations stay readable."`
-	ShutdownGrace  time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop."`
-	LogLevel       string            `name:"log-level" env:"STAYLEDGER_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least severe line to log."`
-	OTLPEndpoint   string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Where to send OpenTelemetry traces; none when empty."`
+	DatabaseURL     string            `name:"database-url" env:"DATABASE_URL" help:"PostgreSQL 15 or later, as a role that owns its database and is no superuser."`
+	Listen          string            `env:"STAYLEDGER_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+	PublicURL       string            `name:"public-url" env:"STAYLEDGER_PUBLIC_URL" help:"Own address as callers see it; http:// and the listen address when empty."`
+	Regions         []string          `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: ap, ca, eu, sa, us."`
+	Elsewhere       map[string]string `env:"STAYLEDGER_ELSEWHERE" help:"Base addresses of regions served by other deployments, as region=https://address."`
+	DataDir         string            `name:"data-dir" env:"STAYLEDGER_DATA_DIR" help:"Folder for stored files (and, for demo, its database). A fitting one is chosen when empty."`
+	SecretKeys      []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
+	Workers         int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs worked on at the same time; 0 leaves jobs to other processes."`
+	MaxConnections  int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`
+	KeepOperations  time.Duration     `name:"keep-operations" env:"STAYLEDGER_KEEP_OPERATIONS" default:"9600h" help:"How long settled operations stay readable."`
+	ShutdownGrace   time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop."`
+	LogLevel        string            `name:"log-level" env:"STAYLEDGER_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least severe line to log."`
+	LocalProviders  bool              `name:"local-providers" env:"STAYLEDGER_LOCAL_PROVIDERS" help:"Let teams connect payment providers at private addresses, such as the sandbox on this machine."`
+	ProviderTimeout time.Duration     `name:"provider-timeout" env:"STAYLEDGER_PROVIDER_TIMEOUT" default:"25s" help:"How long a payment provider may take to answer, at most 25s."`
+	SMTPURL         string            `name:"smtp-url" env:"STAYLEDGER_SMTP_URL" help:"Mail server, such as smtp://user:password@mail.example.com:587; messages become files in the data folder when empty."`
+	MailFrom        string            `name:"mail-from" env:"STAYLEDGER_MAIL_FROM" help:"Address that messages come from, such as statements@example.com."`
+	OTLPEndpoint    string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Where to send OpenTelemetry traces; none when empty."`
 }
 
 // Check reports the first setting that cannot work.
@@ -61,8 +68,37 @@ func (c *Config) Check() error {
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" {
 		return errors.New("--public-url: not an address such as https://books.example.com")
 	}
-	_, err := c.keys()
-	return err
+	if _, err := c.keys(); err != nil {
+		return err
+	}
+	return c.checkMail()
+}
+
+func (c *Config) checkMail() error {
+	if c.SMTPURL == "" {
+		return nil
+	}
+	if _, err := mail.ParseSMTP(c.SMTPURL, c.MailFrom); err != nil {
+		return fmt.Errorf("--smtp-url, --mail-from: %w", err)
+	}
+	return nil
+}
+
+// mail is where messages go: the mail server, or a folder when none is set.
+func (c *Config) mail(log *slog.Logger) (mail.Sender, error) {
+	if c.SMTPURL != "" {
+		settings, err := mail.ParseSMTP(c.SMTPURL, c.MailFrom)
+		if err != nil {
+			return nil, err
+		}
+		return mail.NewSMTP(settings)
+	}
+	from, folder := c.MailFrom, filepath.Join(c.DataDir, "mail")
+	if from == "" {
+		from = "stayledger@localhost"
+	}
+	log.Info("no mail server is set: messages become files", "folder", folder)
+	return mail.NewFolder(folder, from)
 }
 
 func keysOf(m map[string]string) []string {

@@ -23,18 +23,25 @@ func (a *App) pages() error {
 	if err != nil {
 		return err
 	}
-	page := func(path, contentType string, body []byte) {
+	serve := func(path, contentType, policy string, body []byte) {
 		a.API.Handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 			w.Header().Set("Cache-Control", "public, max-age=300")
-			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+			w.Header().Set("Content-Security-Policy", policy)
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			w.Header().Set("Referrer-Policy", "no-referrer")
 			_, _ = w.Write(body)
 		})
+	}
+	page := func(path, contentType string, body []byte) {
+		serve(path, contentType, "default-src 'none'; style-src 'unsafe-inline'", body)
 	}
 	page("/openapi.json", "application/json", description.JSON)
 	page("/openapi.yaml", "application/yaml", description.YAML)
 	page("/openapi-3.0.json", "application/json", description.JSON30)
 	page("/docs", "text/html; charset=utf-8", docs)
+	owner := web.Owner()
+	serve("/owner", "text/html; charset=utf-8", owner.Policy, owner.HTML)
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/metrics", a.watch.handler())

@@ -24,6 +24,7 @@ import (
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
 	"stayledger/domain/reservation"
+	"stayledger/domain/statement"
 	"stayledger/domain/team"
 	"stayledger/migrations"
 	"stayledger/platform/api"
@@ -158,7 +159,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
-	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints()), initiating()))
+	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints()), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return fmt.Errorf("response compression: %w", err)

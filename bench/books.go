@@ -15,7 +15,10 @@ import (
 const portfolio = 200
 
 // keptBooks makes a team with the standard chart, listings, one owner for all of them, a management and a cleaning fee.
-func (b *bed) keptBooks(ctx context.Context) (t tenant, err error) {
+func (b *bed) keptBooks(ctx context.Context) (tenant, error) { return b.managing(ctx, portfolio) }
+
+// managing is keptBooks for any number of listings.
+func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) {
 	if t, err = newTenant(ctx, b.db, 0); err != nil {
 		return t, err
 	}
@@ -25,7 +28,7 @@ func (b *bed) keptBooks(ctx context.Context) (t tenant, err error) {
 	return t, b.asAdministrator(ctx, []string{
 		`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values ($1, gen_random_uuid(), 'owner', 'owner', 'Ada', now(), now())`,
 		fmt.Sprintf(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
-			select $1, md5($1::uuid::text || n)::uuid, 'l' || n, 'Listing ' || n, 'usd', now(), now() from generate_series(1, %d) n`, portfolio),
+			select $1, md5($1::uuid::text || n)::uuid, 'l' || n, 'Listing ' || n, 'usd', now(), now() from generate_series(1, %d) n`, listings),
 		`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at)
 			select team_id, gen_random_uuid(), id, now(), now() from listing where team_id = $1`,
 		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)

@@ -100,15 +100,18 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 
 // refreshAll is how long the operation takes that refreshes all reservations of a team, from the request to its end.
 func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*patience)
-	defer cancel()
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
+	return c.operate("/reservations/journal-entries", "{}")
+}
+
+// operate starts an operation and gives how long it takes, from the request to its end.
+func (c *client) operate(path, body string) (time.Duration, error) {
 	begin := time.Now()
-	answer, err := c.send(c.request(http.MethodPost, "/reservations/journal-entries", "{}"), true)
+	answer, err := c.send(c.request(http.MethodPost, path, body), true)
 	if err != nil {
 		return 0, err
 	}
@@ -128,13 +131,11 @@ func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
 		case now.Status == operation.Completed:
 			return time.Since(begin), nil
 		case now.Status == operation.Failed:
-			return 0, errors.New("the refresh failed")
+			return 0, errors.New("the operation failed")
+		case time.Since(begin) > 10*patience:
+			return 0, errors.New("the operation does not end")
 		}
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
+	"stayledger/domain/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
@@ -57,6 +58,7 @@ func (b *bed) handlers() map[string]job.Handler {
 		return err
 	}
 	handlers := reservation.Handlers()
+	maps.Copy(handlers, statement.Handlers())
 	maps.Copy(handlers, map[string]job.Handler{
 		noopTask: counting,
 		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {

@@ -150,7 +150,7 @@ select stayledger_tenant('api_idempotency');
 create table file (
     team_id uuid not null references team (id),
     id uuid not null,
-    kind text not null check (kind in ('export', 'attachment')),
+    kind text not null check (kind in ('export', 'attachment', 'payment')),
     filename text not null,
     content_type text not null,
     byte_size bigint not null,

@@ -25,6 +25,7 @@ type cli struct {
 	Team    teamCmd    `cmd:"" help:"Make and list teams."`
 	Key     keyCmd     `cmd:"" help:"Issue, list and revoke API keys."`
 	User    userCmd    `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
+	Sandbox sandboxCmd `cmd:"" help:"Serve a payment provider that moves no money, to try payments with."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the published description."`
 }
 

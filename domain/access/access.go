@@ -127,9 +127,9 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		scope.Team = team.ID
 		if c.Kind == api.User {
 			scope.Actor.Scopes = team.Scopes
-			if team.ContactID != nil {
-				kind, scope.Actor.Owner = api.Owner, team.ContactID
-			}
+		}
+		if team.ContactID != nil {
+			kind, scope.Actor.Owner = api.Owner, team.ContactID
 		}
 	}
 	if err := permit(e, kind, scope.Actor.Scopes); err != nil {
@@ -156,7 +156,11 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 	case key != "" && authorization == "":
 		return g.remembered(ctx, secretKey{sum: hash(key)}, g.keyHolder)
 	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
-		return g.remembered(ctx, secretKey{sum: hash(token), bearer: true}, g.tokenHolder)
+		look := g.tokenHolder
+		if strings.HasPrefix(token, "os_") {
+			look = g.sessionHolder
+		}
+		return g.remembered(ctx, secretKey{sum: hash(token), bearer: true}, look)
 	}
 	return nil, apierr.Unauthorized
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"reflect"
 	"time"
 
 	"stayledger/domain/team"
@@ -264,7 +266,7 @@ func Endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/me", ID: "getMe", Tag: "Access", Summary: "Read the signed-in user",
-			Doc: "For bearer sessions only; a key gets 403.", Open: []api.Credential{api.User, api.Owner}, Selection: api.NoTeam,
+			Doc: "For signed-in users only; a key gets 403, and so does the session of an owner link, which has no user.", Open: []api.Credential{api.User}, Selection: api.NoTeam,
 		}, func(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (out *Me, err error) {
 			err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 				out, err = me(ctx, tx, scope.Actor.User)
@@ -275,5 +277,14 @@ func Endpoints() []api.Endpoint {
 			}
 			return out, err
 		}),
+		api.External(api.Endpoint{
+			Method: "POST", Path: "/owner-statement-links/exchange", ID: "exchangeOwnerLink", Tag: "Owner access",
+			Summary: "Exchange the link to an owner statement for a session",
+			Doc: "Needs no credential. The session lasts an hour, reads the statements that the link's owner may see, and their files, in the link's " +
+				"team, and ends with the link. A link can be exchanged again while it is valid. Fails with 401 OWNER_STATEMENT_LINK_EXPIRED when the " +
+				"link is older than 30 days, then with 401 OWNER_STATEMENT_LINK_INVALID for every other link that opens nothing: an unknown or revoked " +
+				"one, a statement that is not published, an owner who was archived, left the ownership or has another e-mail address, a deleted team.",
+			Public: true, Selection: api.NoTeam, MaxBody: 4 << 10, Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+		}, exchange),
 	}
 }

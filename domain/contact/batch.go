@@ -31,7 +31,7 @@ type batchInput struct {
 const statementsAtOnce = 1000
 
 // batch loads everything the items name in two statements, decides item by item in memory, and writes the good ones.
-func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
+func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	items := in.Body.Data
 	var ids []id.ID
 	var refs []string
@@ -49,7 +49,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, tx, changes)
+	w, err := e.writer(ctx, tx, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (b *batcher) add(index int, item *BatchItem) {
 	if c.UniqueRef != nil {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
-	b.writes = append(b.writes, save(b.tx, c, isNew))
+	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
 }
 

@@ -4,6 +4,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/platform/seal"
 )
 
 // Optional are the fields that a contact can go without.
@@ -15,7 +16,7 @@ type Optional struct {
 	Phone           api.Opt[string]      `json:"phone,omitzero" minLength:"1" maxLength:"50"`
 	Address         api.Opt[Address]     `json:"address,omitzero"`
 	CompanyType     api.Opt[CompanyType] `json:"companyType,omitzero"`
-	TaxIdentifier   api.Opt[string]      `json:"taxIdentifier,omitzero" pattern:"^([0-9A-Za-z][ -]?){4,20}$" doc:"Only the last four characters are kept."`
+	TaxIdentifier   api.Opt[string]      `json:"taxIdentifier,omitzero" pattern:"^([0-9]{9}|[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9]{2}-[0-9]{7})$" doc:"SSN or EIN, with or without hyphens. Only the last four digits are ever returned."`
 	PayoutAccountID api.Opt[id.ID]       `json:"payoutAccountId,omitzero" doc:"A bank account."`
 }
 
@@ -35,6 +36,7 @@ type Update struct {
 
 // writer is what a decision knows of the caller and the team's accounts.
 type writer struct {
+	box         *seal.Box
 	vendorsOnly bool
 	// accounts are the accounts named as payout accounts: true for bank accounts.
 	accounts map[id.ID]bool

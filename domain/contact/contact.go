@@ -1,12 +1,10 @@
 // Package contact owns the people a team deals with: owners, who are paid for their listings, and vendors, who are paid for their work.
 //
-// An owner who has ever owned a listing stays an owner. Of a tax identifier only the last four characters are kept, so a copy of the
-// database gives no social security number away.
+// An owner who has ever owned a listing stays an owner. A tax identifier is kept sealed, so a copy of the database gives no social security
+// number away; only its last four digits are ever shown.
 package contact
 
 import (
-	"strings"
-
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -89,7 +87,7 @@ type Contact struct {
 	Phone           *string      `json:"phone"`
 	Address         *Address     `json:"address"`
 	CompanyType     *CompanyType `json:"companyType" doc:"Null for an individual."`
-	TaxIdentifier   *string      `json:"taxIdentifier" doc:"Masked: only the last four characters are kept."`
+	TaxIdentifier   *string      `json:"taxIdentifier" doc:"Masked: only the last four digits are shown."`
 	PayoutAccountID *id.ID       `json:"payoutAccountId" doc:"Bank account that pays this contact instead of the team's."`
 	CreatedAt       day.Instant  `json:"createdAt"`
 	UpdatedAt       day.Instant  `json:"updatedAt"`
@@ -109,19 +107,7 @@ type Ownership struct {
 type Detail struct {
 	Contact
 	ActiveOwnerships []Ownership `json:"activeOwnerships"`
-}
-
-const mask = "***"
-
-// lastFour is what is kept of a tax identifier: its last four letters or digits.
-func lastFour(identifier string) string {
-	kept := strings.Map(func(r rune) rune {
-		if r == '-' || r == ' ' {
-			return -1
-		}
-		return r
-	}, identifier)
-	return kept[max(0, len(kept)-4):]
+	PayoutReady      bool        `json:"payoutReady" doc:"There is a verified default payment method."`
 }
 
 // What can be wrong with a change to a contact.
@@ -143,6 +129,7 @@ type Usage struct {
 	OwnershipPeriods bool
 	Transactions     bool
 	JournalEntries   bool
+	Payments         bool // asked of a payment provider
 	Access           bool // a person who signs in as this owner
 }
 
@@ -156,6 +143,7 @@ func (u Usage) checkDelete() error {
 		{u.OwnershipPeriods, "ownershipPeriods"},
 		{u.Transactions, "transactions"},
 		{u.JournalEntries, "journalEntries"},
+		{u.Payments, "payments"},
 		{u.Access, "access"},
 	} {
 		if r.holds {

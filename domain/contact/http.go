@@ -2,6 +2,7 @@ package contact
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"stayledger/domain/operation"
@@ -10,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/seal"
 )
 
 const (
@@ -19,8 +21,9 @@ const (
 	batchBytes = 32 << 20
 )
 
-// Endpoints are the routes of contacts.
-func Endpoints() []api.Endpoint {
+// Endpoints are the routes of contacts. The box seals tax identifiers.
+func Endpoints(box *seal.Box) []api.Endpoint {
+	e := edge{box: box}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts", ID: "listContacts", Tag: tag, Summary: "List owners and vendors",
@@ -31,13 +34,13 @@ func Endpoints() []api.Endpoint {
 			Doc: "Fails with 403 for an owner when the credential may write vendors only, 400 for an unknown payout account or one that is no bank" +
 				" account (reason notBankAccount), 409 for a reference in use (reason duplicateUniqueRef).",
 			Scopes: []string{writeScope}, DryRun: true, Status: http.StatusCreated,
-		}, create),
+		}, e.create),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts/batch", ID: "batchContacts", Tag: tag, Summary: "Create and change many contacts",
 			Doc: "An item with the id or the reference of a contact changes it; any other creates one. Good items land and bad ones are reported" +
 				" with the codes and reasons of the single routes; with atomic=true nothing lands when one item is bad.",
 			Scopes: []string{writeScope}, DryRun: true, MaxBody: batchBytes,
-		}, batch),
+		}, e.batch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag, Summary: "Read a contact with the listings it owns today",
 			Doc: "Fails with 404 for an unknown contact.", Scopes: []string{"contacts:read"}, OneStatement: true,
@@ -48,7 +51,7 @@ func Endpoints() []api.Endpoint {
 				" write vendors only, 400 when an owner of a listing would become a vendor (issue contactTypeLocked), 400 for an unknown payout" +
 				" account, 409 for a reference in use (reason duplicateUniqueRef).",
 			Scopes: []string{writeScope}, DryRun: true,
-		}, put),
+		}, e.put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag, Summary: "Delete or archive a contact",
 			Doc: "Fails with 404 for an unknown contact, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
@@ -57,6 +60,9 @@ func Endpoints() []api.Endpoint {
 		}, del),
 	}
 }
+
+// edge is what the routes that write need of the service.
+type edge struct{ box *seal.Box }
 
 type listInput struct {
 	page.Params
@@ -99,21 +105,28 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) { return
 
 type createInput struct{ Body Create }
 
-func create(ctx context.Context, tx *db.Tx, in *createInput) (*Detail, error) {
-	return Add(ctx, tx, &in.Body)
+func (e edge) create(ctx context.Context, tx *db.Tx, in *createInput) (*Detail, error) {
+	c := &in.Body
+	return e.write(ctx, tx, nil, &Update{Type: &c.Type, Name: &c.Name, Optional: c.Optional})
 }
 
-// Add makes a contact. It fails as createContact does.
+// Add makes a contact that has no tax identifier. It fails as createContact does.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Detail, error) {
-	return write(ctx, tx, nil, &Update{Type: &c.Type, Name: &c.Name, Optional: c.Optional})
+	if c.TaxIdentifier.Value != nil {
+		return nil, errUnsealed
+	}
+	return edge{}.create(ctx, tx, &createInput{Body: *c})
 }
+
+// errUnsealed is a mistake of the program: tax identifiers come through the routes alone.
+var errUnsealed = errors.New("a tax identifier cannot be kept without a box")
 
 type putInput struct {
 	ID   id.ID `path:"id"`
 	Body Update
 }
 
-func put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
+func (e edge) put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
 		return nil, err
@@ -121,11 +134,11 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
-	return write(ctx, tx, &found[0], &in.Body)
+	return e.write(ctx, tx, &found[0], &in.Body)
 }
 
-func write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*Detail, error) {
-	w, err := newWriter(ctx, tx, []*Update{in})
+func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*Detail, error) {
+	w, err := e.writer(ctx, tx, []*Update{in})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +149,7 @@ func write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*Detail, er
 	if old == nil {
 		fill(tx, c)
 	}
-	if err := tx.Pipeline(ctx, save(tx, c, old == nil)); err != nil {
+	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
 	return one(ctx, tx, c.ID)
@@ -150,7 +163,7 @@ func fill(tx *db.Tx, c *Contact) {
 	}
 }
 
-func newWriter(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
+func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
 	var named []id.ID
 	for _, c := range changes {
 		if v := c.PayoutAccountID.Value; v != nil {
@@ -158,7 +171,7 @@ func newWriter(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error
 		}
 	}
 	known, err := accounts(ctx, tx, named)
-	return writer{vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
+	return writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
 }
 
 type deleteInput struct {

@@ -8,13 +8,23 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/seal"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: contact.Endpoints()})
+	return apitest.New(t, apitest.Config{Endpoints: contact.Endpoints(newBox(t))})
+}
+
+func newBox(t *testing.T) *seal.Box {
+	t.Helper()
+	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
 }
 
 type object = map[string]any

@@ -46,7 +46,8 @@ func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
 		coalesce((select jsonb_agg(jsonb_build_object('listingId', p.listing_id, 'split', m.split, 'startAt', p.start_at, 'endAt', p.end_at)
 				order by p.listing_id)
 			from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
-			where m.team_id = c.team_id and m.contact_id = c.id and daterange(p.start_at, p.end_at) @> @today::date), '[]') as active_ownerships
+			where m.team_id = c.team_id and m.contact_id = c.id and daterange(p.start_at, p.end_at) @> @today::date), '[]') as active_ownerships,
+		exists (select from payee_method m where m.team_id = c.team_id and m.contact_id = c.id and m.is_default) as payout_ready
 		from contact c where c.team_id = @team and c.id = @id`, db.Args{"team": tx.Team, "id": contact, "today": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read contact: %w", err)
@@ -89,29 +90,36 @@ func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, erro
 	return out, nil
 }
 
-// save is the statement that writes a contact as it will be.
-func save(tx *db.Tx, c *Contact, isNew bool) db.Stmt {
+// save is the statement that writes a contact as it will be. Its tax identifier changes only when the change names one.
+func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 	var last4 *string
 	if c.TaxIdentifier != nil {
 		kept := strings.TrimPrefix(*c.TaxIdentifier, mask)
 		last4 = &kept
 	}
+	var sealed []byte
+	if v := in.TaxIdentifier.Value; v != nil {
+		sealed = w.box.Seal([]byte(*v), label(c.ID))
+	}
 	s := db.Stmt{
 		SQL: `update contact set unique_ref = @ref, type = @type, status = @status, name = @name, first_name = @first, email = @email,
 			phone = @phone, address = @address, company_type = @company, tax_identifier_last4 = @last4, payout_account_id = @account,
-			updated_at = @now where team_id = @team and id = @id`,
+			tax_identifier = case when @named::boolean then @sealed::bytea else tax_identifier end, updated_at = @now
+			where team_id = @team and id = @id`,
 		Args: db.Args{
 			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "type": c.Type, "status": c.Status, "name": c.Name, "first": c.FirstName,
 			"email": c.Email, "phone": c.Phone, "address": c.Address, "company": c.CompanyType, "last4": last4,
-			"account": c.PayoutAccountID, "now": tx.Now,
+			"account": c.PayoutAccountID, "sealed": sealed, "now": tx.Now,
 		},
 	}
-	if isNew {
-		s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
-				tax_identifier_last4, payout_account_id, created_at, updated_at)
-			values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @account, @now, @now)`
-		s.Args["short"] = c.ID.ShortRef()
+	if !isNew {
+		s.Args["named"] = in.TaxIdentifier.Present
+		return s
 	}
+	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
+			tax_identifier_last4, tax_identifier, payout_account_id, created_at, updated_at)
+		values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
+	s.Args["short"] = c.ID.ShortRef()
 	return s
 }
 
@@ -128,13 +136,17 @@ func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 		exists (select from transaction where team_id = @team and contact_id = @id)
 			or exists (select from transaction_line where team_id = @team and contact_id = @id) as transactions,
 		exists (select from ledger_entry where team_id = @team and contact_id = @id) as journal_entries,
+		exists (select from payment where team_id = @team and contact_id = @id) as payments,
 		exists (select from access_member where team_id = @team and contact_id = @id) as access`,
 		db.Args{"team": tx.Team, "id": contact})
 }
 
+// remove deletes a contact that nothing uses, with the ways in which it would have been paid.
 func remove(ctx context.Context, tx *db.Tx, contact id.ID) error {
-	_, err := tx.Exec(ctx, `delete from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact})
-	return err
+	args := db.Args{"team": tx.Team, "id": contact}
+	return tx.Pipeline(ctx,
+		db.Stmt{SQL: `delete from payee_method where team_id = @team and contact_id = @id`, Args: args},
+		db.Stmt{SQL: `delete from contact where team_id = @team and id = @id`, Args: args})
 }
 
 func archive(ctx context.Context, tx *db.Tx, contact id.ID) error {

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
+	"stayledger/platform/seal"
 )
 
 // Config is what exports need from the application; zero durations and limits take their defaults.
@@ -20,7 +21,9 @@ type Config struct {
 	Store     blob.Store
 	Signer    *blob.Signer
 	PublicURL string
-	Limits    Limits
+	// Box opens the tax identifiers of information returns.
+	Box    *seal.Box
+	Limits Limits
 	// Budget is how long a GET may take; zero means a minute. (EXP-02)
 	Budget time.Duration
 	// Linked is how long the link of a GET works; zero means 15 minutes. (OPEN-48)
@@ -120,7 +123,7 @@ type Exports struct {
 }
 
 // New serves the exports of the contract.
-func New(c Config) *Exports { return Of(c, pairs()...) }
+func New(c Config) *Exports { return Of(c, pairs(c)...) }
 
 // Of serves the given exports.
 func Of(c Config, pairs ...Pair) *Exports {

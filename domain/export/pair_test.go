@@ -244,14 +244,19 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%s %s is declared as %+v", e.Method, e.Path, e)
 		}
 	}
-	want := "GET /transactions/csv, POST /transactions/csv, GET /statements/pdf, POST /statements/pdf, GET /statements/pdf/batch, POST /statements/pdf/batch"
+	want := "GET /transactions/csv, POST /transactions/csv, GET /statements/pdf, POST /statements/pdf, GET /statements/pdf/batch, POST /statements/pdf/batch, " +
+		"GET /reports/information-returns/csv, POST /reports/information-returns/csv"
 	if list := strings.Join(got, ", "); list != want {
 		t.Errorf("got %s", list)
 	}
 	w.books()
 	for i := range endpoints {
 		if e := &endpoints[i]; e.Method == http.MethodPost {
-			if ack := w.Post(e.Path, object{}).Want(202); ack.String("type") != "export" {
+			body := object{}
+			if strings.HasPrefix(e.Path, "/reports/information-returns") {
+				body["year"] = 2026
+			}
+			if ack := w.Post(e.Path, body).Want(202); ack.String("type") != "export" {
 				t.Errorf("POST %s: %s", e.Path, ack.Body)
 			}
 		}

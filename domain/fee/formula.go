@@ -20,12 +20,13 @@ const (
 )
 
 // Formula is what a percentage fee is taken of: sums and differences of line types, other fees and accounts, each or several in parentheses
-// times a share.
+// times a share. What names mean, and what may be referred to, is up to a Grammar.
 //
 //	formula   = ["-"] term { ("+" | "-") term }
+//	quotient  = formula "/" formula
 //	term      = [share "*"] factor | factor "*" share
 //	factor    = name | reference | "(" formula ")"
-//	reference = ("fee" | "account") "(" string ")"
+//	reference = ("fee" | "account" | "column") "(" string ")"
 //	share     = number ["%"]
 //	string    = '"' any text '"'
 //	name      = letter { letter | digit | "_" } | string
@@ -35,6 +36,7 @@ const (
 type Formula struct {
 	text     string
 	root     node
+	divisor  node
 	names    []string
 	nameAt   []int
 	mentions []*mention
@@ -47,22 +49,50 @@ type RefKind string
 const (
 	RefFee     RefKind = "fee"
 	RefAccount RefKind = "account"
+	// RefColumn is a column of a section of an owner statement.
+	RefColumn RefKind = "column"
 )
 
-// Reference is what a name in a formula stands for: ID is that of a fee or an account.
+// Grammar says what formulas of one use are made of.
+type Grammar struct {
+	// Names is what a plain name refers to; empty for a type of reservation lines.
+	Names RefKind
+	// References are the kinds that are named in full, such as account("4000").
+	References []RefKind
+	// Quotient formulas are two formulas with a slash between them.
+	Quotient bool
+}
+
+// noun is what the grammar's plain names are called.
+func (g Grammar) noun() string {
+	if g.Names == "" {
+		return "line type"
+	}
+	return string(g.Names)
+}
+
+// Reference is what a name in a formula stands for: ID is that of a fee, an account or a column.
 type Reference struct {
 	Kind RefKind `json:"kind"`
 	// Name as the text of the formula has it.
 	Name string `json:"name"`
 	ID   id.ID  `json:"id"`
-	// Current is what the fee or account is called now; empty when it is not known.
+	// Current is what it is called now; empty when it is not known.
 	Current string `json:"current"`
 }
 
-// mention is a place in a formula that names a fee or an account. The quoted name lies between two offsets of the text.
+// mention is a place in a formula that refers to something. The name, in quotation marks unless it is a plain one, lies between two offsets of
+// the text.
 type mention struct {
 	Reference
 	from, to int
+	plain    bool
+}
+
+// Place is where a formula refers to something: Position counts characters from 1.
+type Place struct {
+	Reference
+	Position int
 }
 
 // Values are the amounts behind what a formula names. Those that are nil are worth nothing.
@@ -70,6 +100,7 @@ type Values struct {
 	Line    func(name string) money.Cents
 	Fee     func(feeID id.ID) money.Cents
 	Account func(accountID id.ID) money.Cents
+	Column  func(columnID id.ID) money.Cents
 }
 
 // FormulaError says what is wrong with a formula, and where: Position counts characters from 1.
@@ -116,6 +147,8 @@ func (n mentionNode) value(of *Values) money.Cents {
 		return of.Fee(n.ID)
 	case n.Kind == RefAccount && of.Account != nil:
 		return of.Account(n.ID)
+	case n.Kind == RefColumn && of.Column != nil:
+		return of.Column(n.ID)
 	default:
 		return 0
 	}
@@ -149,10 +182,18 @@ func (f Formula) Value(of Values) money.Cents {
 	return held(f.root.value(&of))
 }
 
+// Quotient gives both amounts of a formula that divides one by another.
+func (f Formula) Quotient(of Values) (dividend, divisor money.Cents) {
+	if f.divisor != nil {
+		divisor = held(f.divisor.value(&of))
+	}
+	return f.Value(of), divisor
+}
+
 // Names are the line types that the formula uses, in the order of their first use.
 func (f Formula) Names() []string { return f.names }
 
-// References are the fees and accounts that the formula names, each once, in the order of their first use.
+// References are what the formula refers to, each once, in the order of their first use.
 func (f Formula) References() []Reference {
 	out := []Reference{}
 	for _, m := range f.mentions {
@@ -163,7 +204,17 @@ func (f Formula) References() []Reference {
 	return out
 }
 
-// Bind says what the references of the formula stand for; one that is not among the known stays unknown and is worth nothing.
+// Places are where the formula refers to something, in the order of the text.
+func (f Formula) Places() []Place {
+	out := make([]Place, len(f.mentions))
+	for i, m := range f.mentions {
+		out[i] = Place{m.Reference, f.position(m.from)}
+	}
+	return out
+}
+
+// Bind says what the references of the formula stand for, the last of several known by one name; one that is not among the known stays unknown
+// and is worth nothing.
 func (f Formula) Bind(known []Reference) {
 	for _, m := range f.mentions {
 		for _, k := range known {
@@ -183,11 +234,25 @@ func (f Formula) Text() string {
 			continue
 		}
 		b.WriteString(f.text[at:m.from])
-		b.WriteString(quoted(m.Current))
+		if m.plain && isName(m.Current) {
+			b.WriteString(m.Current)
+		} else {
+			b.WriteString(quoted(m.Current))
+		}
 		at = m.to
 	}
 	b.WriteString(f.text[at:])
 	return b.String()
+}
+
+// isName reports whether a name can stand in a formula without quotation marks.
+func isName(name string) bool {
+	for i := range len(name) {
+		if !isLetter(name[i]) && (i == 0 || !isNamePart(name[i])) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func quoted(name string) string {
@@ -202,9 +267,15 @@ const (
 	maxDepth   = 20
 )
 
-// ParseFormula reads a formula. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does not have.
+// ParseFormula reads the formula of a fee. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does not
+// have.
 func ParseFormula(text string) (Formula, error) {
-	p := &parser{text: text}
+	return Grammar{References: []RefKind{RefFee, RefAccount}}.Parse(text)
+}
+
+// Parse reads a formula. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does not have.
+func (g Grammar) Parse(text string) (Formula, error) {
+	p := &parser{grammar: g, text: text}
 	if len(text) > maxFormula || !utf8.ValidString(text) {
 		return Formula{}, &FormulaError{1, "the formula is too long or not text"}
 	}
@@ -212,13 +283,23 @@ func ParseFormula(text string) (Formula, error) {
 	if err != nil {
 		return Formula{}, err
 	}
+	var divisor node
+	if g.Quotient {
+		if !p.take('/') {
+			return Formula{}, p.fail("expected +, - or /")
+		}
+		if divisor, err = p.sum(); err != nil {
+			return Formula{}, err
+		}
+	}
 	if p.skip(); p.at < len(p.text) {
 		return Formula{}, p.fail("expected + or -")
 	}
-	return Formula{text: text, root: root, names: p.names, nameAt: p.nameAt, mentions: p.mentions}, nil
+	return Formula{text: text, root: root, divisor: divisor, names: p.names, nameAt: p.nameAt, mentions: p.mentions}, nil
 }
 
 type parser struct {
+	grammar  Grammar
 	text     string
 	at       int
 	depth    int
@@ -284,7 +365,7 @@ func (p *parser) term() (node, error) {
 			return nil, err
 		}
 		if !p.take('*') {
-			return nil, p.fail("expected * and a line type after the share")
+			return nil, p.fail("expected * and a " + p.grammar.noun() + " after the share")
 		}
 		factor, err := p.factor()
 		return shareNode{rate, factor}, err
@@ -312,21 +393,21 @@ func (p *parser) factor() (node, error) {
 		return inner, nil
 	case c == '"':
 		start := p.at
-		name, err := p.quoted("line type")
+		name, err := p.quoted(p.grammar.noun())
 		return p.named(name, start), err
 	case isLetter(c):
 		start := p.at
-		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at]) || p.text[p.at] == '_') {
+		for p.at < len(p.text) && isNamePart(p.text[p.at]) {
 			p.at++
 		}
 		name, end := p.text[start:p.at], p.at
-		if kind := RefKind(name); (kind == RefFee || kind == RefAccount) && p.take('(') {
+		if kind := RefKind(name); slices.Contains(p.grammar.References, kind) && p.take('(') {
 			return p.mention(kind)
 		}
 		p.at = end
 		return p.named(name, start), nil
 	default:
-		return nil, p.fail("expected a line type, a share or (")
+		return nil, p.fail("expected a " + p.grammar.noun() + ", a share or (")
 	}
 }
 
@@ -368,8 +449,13 @@ func (p *parser) mention(kind RefKind) (node, error) {
 	return mentionNode{m}, nil
 }
 
-// named notes a line type and where it stands for the first time.
+// named notes what a plain name stands for: a line type and where it stands for the first time, or what the grammar takes names for.
 func (p *parser) named(name string, at int) node {
+	if p.grammar.Names != "" {
+		m := &mention{Reference: Reference{Kind: p.grammar.Names, Name: name}, from: at, to: p.at, plain: true}
+		p.mentions = append(p.mentions, m)
+		return mentionNode{m}
+	}
 	if !slices.Contains(p.names, name) {
 		p.names, p.nameAt = append(p.names, name), append(p.nameAt, at)
 	}
@@ -403,5 +489,7 @@ func (p *parser) share() (money.Rate, error) {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isNamePart(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -1,4 +1,4 @@
-// Package file owns what the service keeps as bytes: finished exports, and the attachments of transactions. The bytes lie in the blob
+// Package file owns what the service keeps as bytes: finished exports, payment files, and the attachments of transactions. The bytes lie in the blob
 // store under a key made of ids; the row says whose they are, what they are called and when they go.
 //
 // Nothing is left behind: a draft row stands from before the first byte until the file's own row takes its place, so the sweep finds the
@@ -27,10 +27,12 @@ type Kind string
 const (
 	Export     Kind = "export"
 	Attachment Kind = "attachment"
+	// Payment files are for a bank to read.
+	Payment Kind = "payment"
 )
 
 // Enum lists the kinds.
-func (Kind) Enum() []string { return []string{string(Export), string(Attachment)} }
+func (Kind) Enum() []string { return []string{string(Export), string(Attachment), string(Payment)} }
 
 // KeepExports is how long the content of an export stays: OPEN-48.
 const KeepExports = 30 * 24 * time.Hour

@@ -16,17 +16,20 @@ import (
 // Endpoints are the reads of stored files. They hold OPS-26 to OPS-30 and EXP-04.
 func Endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
+	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
-			Doc:    "Fails with 404 for an unknown file and for another team's. The metadata stays readable after the content was purged.",
-			Scopes: []string{"files:read"}, OneStatement: true,
+			Doc: "Fails with 404 for an unknown file and for another team's, and for an owner unless it is an owner-accessible attachment of an " +
+				"expense on a statement that the owner sees. The metadata stays readable after the content was purged.",
+			Scopes: []string{"files:read"}, Open: readers, OneStatement: true,
 		}, get),
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/files/{id}/download", ID: "downloadFile", Tag: "Files", Summary: "Download a file",
 			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The address never expires, the " +
-				"content does. Fails with 404 for an unknown file and for another team's, with 410 once the content was purged.",
-			Scopes: []string{"files:read"},
+				"content does. Fails with 404 for an unknown file and for another team's, and for an owner unless it is an owner-accessible " +
+				"attachment of an expense on a statement that the owner sees; with 410 once the content was purged.",
+			Scopes: []string{"files:read"}, Open: readers,
 		}, s.download),
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/links/{teamId}/{fileId}", ID: "followLink", Tag: "Files", Summary: "Download a file by a signed link",

@@ -20,10 +20,26 @@ type row struct {
 	PurgedAt *day.Instant
 }
 
+// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense that is on a statement
+// which the owner sees, which is to say a published one of an ownership that the owner is a member of, or a draft when the team shows those.
+const ofOwner = ` and exists (
+		select from transaction_attachment a
+		join transaction x on x.team_id = a.team_id and x.id = a.transaction_id and x.type = 'expense' and x.status = 'active'
+		join ledger_entry e on e.team_id = x.team_id and e.transaction_id = x.id and e.party = 'owners'
+		join listing_ownership_member m on m.team_id = e.team_id and m.period_id = e.ownership_period_id and m.contact_id = @owner
+		left join statement s on s.team_id = e.team_id and s.id = e.statement_id
+		where a.team_id = f.team_id and a.id = f.id and a.is_owner_accessible and (s.status = 'published'
+			or e.statement_id is null and e.status = 'active' and (select t.owner_portal_show_draft_statements from team t where t.id = f.team_id)))`
+
+// find gives a file of the team, or apierr.NotFound: to an owner also when the file is not meant for him or her.
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
+	args, condition := db.Args{"team": tx.Team, "id": file}, ""
+	if tx.Actor.Owner != nil {
+		args["owner"], condition = *tx.Actor.Owner, ofOwner
+	}
 	r, err := db.Get[row](ctx, tx, `
-		select id, kind, filename, content_type, byte_size, created_at, purge_at, sha256, blob_key, purged_at
-		from file where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": file})
+		select f.id, f.kind, f.filename, f.content_type, f.byte_size, f.created_at, f.purge_at, f.sha256, f.blob_key, f.purged_at
+		from file f where f.team_id = @team and f.id = @id`+condition, args)
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, apierr.NotFound
 	}

@@ -90,7 +90,7 @@ const locksSQL = `
 			filter (where s.open_from is not null and e.listing_id is not null), '[]') as hits
 	from ledger_entry e
 	join team t on t.id = @team
-	left join lateral (select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and e.party = 'owners'
+	left join lateral (select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and not s.imported and e.party = 'owners'
 		and s.ownership_period_id = e.ownership_period_id and s.currency = e.currency and e.txn_at <= s.end_at) s on true
 	where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
 	group by e.source_id, t.books_closed_at, t.soft_closed_at, t.soft_close_posters`
@@ -116,7 +116,7 @@ const feeLocksSQL = `
 			select e.listing_id, e.txn_at, max(s.end_at) + 1 as open_from
 			from statement s join ledger_entry e on ` + feeEntry + ` and e.party = 'owners' and e.ownership_period_id = s.ownership_period_id
 				and e.currency = s.currency and e.txn_at <= s.end_at and e.listing_id is not null
-			where s.team_id = @team
+			where s.team_id = @team and not s.imported
 			group by e.listing_id, e.txn_at order by e.txn_at desc, e.listing_id limit 100) h), '[]') as hits
 	from fee f join team t on t.id = @team
 	where f.team_id = @team and f.id = any(@fees)`

@@ -175,7 +175,8 @@ type facts struct {
 	banks   map[id.ID]bool
 }
 
-// factsOf reads the facts for postings that are to be added or removed.
+// factsOf reads the facts for postings that are to be added or removed. Imported statements hold nothing: no entry of the books is in their
+// figures, and the opening balance that goes on where they end is dated under them.
 func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, banks: map[id.ID]bool{}}
 	var err error
@@ -191,7 +192,7 @@ func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) 
 	}
 	held, err := db.Select[holder](ctx, tx, `
 		select status, id, ownership_period_id as of, currency, end_at from statement
-			where team_id = @team and ownership_period_id = any(@periods)
+			where team_id = @team and ownership_period_id = any(@periods) and not imported
 		union all
 		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)`,
 		db.Args{"team": tx.Team, "periods": ownerPeriods(touched), "sources": sortedIDs(sources)})

@@ -34,7 +34,7 @@ func newTeam(t *testing.T) *apitest.Team {
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(listing.Endpoints(transaction.OfListings()), contact.Endpoints(), operation.Endpoints(), reservation.Endpoints(),
+		Endpoints: slices.Concat(listing.Endpoints(transaction.OfListings()), contact.Endpoints(nil), operation.Endpoints(), reservation.Endpoints(),
 			transaction.Endpoints()),
 		Handlers: transaction.Handlers(),
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/layout"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -22,6 +23,8 @@ type settings struct {
 	Fees        []row
 	References  []row
 	Conditions  []row
+
+	layouts []layout.Design `db:"-"`
 }
 
 const readSettings = `
@@ -90,7 +93,10 @@ const (
 func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Part) error {
 	var s settings
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
-		s, err = db.Get[settings](ctx, tx, readSettings, db.Args{"team": from})
+		if s, err = db.Get[settings](ctx, tx, readSettings, db.Args{"team": from}); err != nil {
+			return err
+		}
+		s.layouts, err = layout.All(ctx, tx, from)
 		return err
 	})
 	if err != nil {
@@ -124,7 +130,10 @@ func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Part) er
 		fees, references, conditions := t.fees(&s)
 		building = append(building, copied{copyFees, fees, true}, copied{copyReferences, references, false}, copied{copyConditions, conditions, false})
 	}
-	return write(ctx, tx, building)
+	if err := write(ctx, tx, building); err != nil || !included(StatementLayouts) {
+		return err
+	}
+	return layout.Copy(ctx, tx, s.layouts, t.accountIDs())
 }
 
 // copied is a statement that inserts rows; stamped ones carry the time.

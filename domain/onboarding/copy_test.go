@@ -89,3 +89,40 @@ func TestCopyingBringsWhatItCan(t *testing.T) {
 		t.Errorf("%d fees", got)
 	}
 }
+
+// Proves: INIT-03, MIG-19.
+func TestStatementLayoutsAreCopied(t *testing.T) {
+	t.Parallel()
+	from, to := newTeam(t), newTeam(t)
+	from.Patch("/teams/"+from.ID.String()+"/init", object{}).Want(200)
+	there := codesOf(from)
+	from.Post("/statement-layouts", object{"name": "Ours", "isDefault": true, "netRevenueSections": []object{{"name": "Revenue", "columns": []object{
+		{"name": "Rent", "type": "accounts", "value": object{"accountIds": []any{there["4000"], there["4010"]}}},
+		{"name": "Part", "type": "formula.percentage", "value": object{"formula": `account("4010") / Rent`}},
+	}}}}).Want(201)
+	to.Reach(from.ID)
+	init := func(include ...string) {
+		t.Helper()
+		to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": include}).Want(200)
+	}
+	init("accounts", "lineMappings")
+	if got := to.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 0 {
+		t.Errorf("%d layouts were copied without being asked for", got)
+	}
+	init("statementLayouts")
+	init("statementLayouts")
+	here := codesOf(to)
+	r := to.Get("/statement-layouts?sort=name").Want(200)
+	for path, want := range map[string]string{
+		"pagination.total": "2", "data.0.name": "Ours", "data.0.isDefault": "true", "data.1.name": "Standard", "data.1.isDefault": "false",
+		"data.0.netRevenueSections.0.columns.0.value.accountIds.1":    here["4010"].String(),
+		"data.0.netRevenueSections.0.columns.1.value.references.0.id": here["4010"].String(),
+		"data.1.netRevenueSections.0.columns.5.value.accountIds.0":    here["4000"].String(),
+		"data.1.netRevenueSections.0.locked":                          "true",
+	} {
+		if got := r.String(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": []string{"layouts"}}).Want(400).WantIssue("enum", "include.0")
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/account"
+	"stayledger/domain/layout"
 	"stayledger/domain/operation"
 	"stayledger/domain/team"
 	"stayledger/platform/api"
@@ -20,17 +21,20 @@ type Part string
 
 // The parts.
 const (
-	Accounts      Part = "accounts"
-	LineMappings  Part = "lineMappings"
-	RecurringFees Part = "recurringFees"
-	TaxRates      Part = "taxRates"
+	Accounts         Part = "accounts"
+	StatementLayouts Part = "statementLayouts"
+	LineMappings     Part = "lineMappings"
+	RecurringFees    Part = "recurringFees"
+	TaxRates         Part = "taxRates"
 )
 
 // Enum lists the parts.
-func (Part) Enum() []string { return []string{"accounts", "lineMappings", "recurringFees", "taxRates"} }
+func (Part) Enum() []string {
+	return []string{string(Accounts), string(StatementLayouts), string(LineMappings), string(RecurringFees), string(TaxRates)}
+}
 
 // Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of accounts with its
-// assignments and line mappings. Running it again adds nothing twice.
+// assignments and line mappings, and the standard statement layout where there is none. Running it again adds nothing twice.
 type Init struct {
 	CopyFromTeamID *id.ID `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
 	Template       string `json:"template,omitempty" enum:"standard"`
@@ -119,7 +123,7 @@ func install(ctx context.Context, tx *db.Tx, in *Init) error {
 		if err := copySettings(ctx, tx, *in.CopyFromTeamID, in.Include); err != nil {
 			return err
 		}
-	} else if err := account.InstallStandard(ctx, tx); err != nil {
+	} else if err := installStandard(ctx, tx); err != nil {
 		return err
 	}
 	after, err := account.Assigned(ctx, tx)
@@ -132,4 +136,11 @@ func install(ctx context.Context, tx *db.Tx, in *Init) error {
 	_, err = tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
 		db.Args{"now": tx.Now, "team": tx.Team})
 	return err
+}
+
+func installStandard(ctx context.Context, tx *db.Tx) error {
+	if err := account.InstallStandard(ctx, tx); err != nil {
+		return err
+	}
+	return layout.InstallStandard(ctx, tx)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 // target is what the team that copies has, and what the rows of the other team are there: ids by ids, all as text.
@@ -60,6 +61,22 @@ func (t *target) match(s *settings) {
 			t.rate[r["id"]] = here
 		}
 	}
+}
+
+// accountIDs are the other team's accounts that are here.
+func (t *target) accountIDs() map[id.ID]id.ID {
+	out := make(map[id.ID]id.ID, len(t.account))
+	for there, here := range t.account {
+		out[idOf(there)] = idOf(here)
+	}
+	return out
+}
+
+// idOf reads an id that the database wrote.
+func idOf(text any) id.ID {
+	s, _ := text.(string)
+	v, _ := id.Parse(s)
+	return v
 }
 
 // points moves the columns of a row to what they name here, and reports whether all of it is here. An empty column stays empty.

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
+	"stayledger/domain/layout"
 	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
@@ -21,7 +22,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(onboarding.Endpoints(), operation.Endpoints(), account.Endpoints(nil), tax.Endpoints(), report.Endpoints(),
-			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints()),
+			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), layout.Endpoints()),
 		Handlers: onboarding.Handlers(),
 	})
 }
@@ -43,10 +44,17 @@ func TestInitializationIsQueuedAndAddsNothingTwice(t *testing.T) {
 	if first.Int("pagination.total") < 30 {
 		t.Errorf("%d accounts", first.Int("pagination.total"))
 	}
+	layouts := x.Get("/statement-layouts").Want(200)
+	if layouts.Int("pagination.total") != 1 || layouts.String("data.0.name") != "Standard" || layouts.String("data.0.isDefault") != "true" {
+		t.Errorf("layouts %s", layouts.Body)
+	}
 	x.Post("/team/init", nil).Want(202)
 	x.Work()
 	x.Patch("/teams/"+x.ID.String()+"/init", map[string]any{}).Want(200)
 	if again := x.Get("/accounts?limit=250&sort=code").Want(200); string(again.Body) != string(first.Body) {
 		t.Errorf("running it again changed the chart:\n%s\n%s", first.Body, again.Body)
+	}
+	if again := x.Get("/statement-layouts").Want(200); string(again.Body) != string(layouts.Body) {
+		t.Errorf("running it again changed the layouts:\n%s\n%s", layouts.Body, again.Body)
 	}
 }

@@ -2,8 +2,6 @@ package operation
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"time"
 
 	"stayledger/platform/api"
@@ -68,26 +66,8 @@ func listOperations(ctx context.Context, tx *db.Tx, in *listInput) (*List, error
 }
 
 type getInput struct {
-	ID          string `path:"id"`
-	WaitSeconds int64  `query:"waitSeconds" minimum:"0" maximum:"20" default:"0" doc:"How long to wait for the operation to settle."`
-	operation   id.ID
-	action      id.ID
-}
-
-// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed (AUTH-45).
-func (in *getInput) Resolve() []apierr.Issue {
-	var err error
-	if in.operation, err = id.Parse(in.ID); err == nil {
-		return nil
-	}
-	if in.operation, _ = id.ParseTyped("op", in.ID); !in.operation.IsZero() {
-		return nil
-	}
-	in.action, _ = id.ParseTyped("act", in.ID)
-	if strings.HasPrefix(in.ID, "op_") || strings.HasPrefix(in.ID, "act_") {
-		return nil
-	}
-	return []apierr.Issue{{Message: "Value is not an operation identifier", Code: "uuid", Path: []any{"id"}, Schema: "path"}}
+	Ref
+	WaitSeconds int64 `query:"waitSeconds" minimum:"0" maximum:"20" default:"0" doc:"How long to wait for the operation to settle."`
 }
 
 const (
@@ -96,22 +76,19 @@ const (
 )
 
 func getOperation(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*Detail, error) {
-	if in.operation.IsZero() && in.action.IsZero() {
-		return nil, apierr.NotFound
-	}
 	deadline := d.Now().Add(time.Duration(in.WaitSeconds) * time.Second)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		var out *Detail
 		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-			out, err = find(ctx, tx, in.operation, in.action)
+			out, err = Find(ctx, tx, &in.Ref)
 			return err
 		})
-		if errors.Is(err, db.ErrNoRows) {
-			return nil, apierr.NotFound
+		if err != nil {
+			return nil, err
 		}
 		left := deadline.Sub(d.Now())
-		if err != nil || out.FinishedAt != nil || left <= 0 {
-			return out, err
+		if out.FinishedAt != nil || left <= 0 {
+			return out, nil
 		}
 		select {
 		case <-ctx.Done():

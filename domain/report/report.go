@@ -73,6 +73,12 @@ func Endpoints() []api.Endpoint {
 			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
 				"ledger is left out, without `status` inactive entries are.",
 		}, entries),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/information-returns", ID: "getInformationReturns", Tag: "Reports", Summary: "Figures for US information returns",
+			Scopes: []string{"reports:read", "contacts:read"},
+			Doc: "Gross rents of owners (1099-MISC) and payments to vendors (1099-NEC) of a year, with the thresholds in force. Reportable is what must be " +
+				"filed: amounts from the threshold on, save those of corporations.",
+		}, informationReturns),
 	)
 }
 

@@ -238,3 +238,13 @@ func date(t *testing.T, text string) day.Day {
 	}
 	return d
 }
+
+// mails counts the e-mails that are asked for.
+func (b *books) mails() (n int) {
+	b.t.Helper()
+	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		n, err = db.Get[int](ctx, tx, `select count(*)::int from job where team_id = @team and kind = @kind`, db.Args{"team": tx.Team, "kind": statement.MailKind})
+		return err
+	})
+	return n
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -17,6 +18,10 @@ type Detail struct {
 	Statement
 	Lines        []Line        `json:"lines" doc:"The entries of the month by date; each section adds up to its figure."`
 	Reservations []Reservation `json:"reservations" doc:"The net revenue per stay, by arrival."`
+	// Layout is the copy that a saved statement keeps; a draft shows the one that its listing has now.
+	Layout      *layout.Design `json:"layout" doc:"As the viewer may see it."`
+	Tables      []Table        `json:"tables" doc:"The entries laid out by the sections of the layout."`
+	Attachments []Attachment   `json:"attachments" doc:"Files of the statement's expenses; owners get those that are accessible to them."`
 }
 
 // Section is the figure that a line belongs to.
@@ -78,6 +83,10 @@ type AccountAmount struct {
 
 // entry is a line as it is read.
 type entry struct {
+	ID               id.ID
+	SourceID         id.ID
+	TxnCode          string
+	Ref              string
 	Date             day.Day
 	Section          Section
 	Description      string
@@ -93,6 +102,8 @@ type entry struct {
 	BookingPlatform  *string
 	TransactionID    *id.ID
 	Total            money.Cents
+
+	ReservationStatus *string
 }
 
 func (e *entry) stay() *Stay {
@@ -109,15 +120,16 @@ func entriesOf(ctx context.Context, tx *db.Tx, r *row) ([]entry, error) {
 	which := `e.team_id = @team and e.statement_id = @statement`
 	if r.ID.IsZero() {
 		which = ownersEntry + ` and e.ownership_period_id = @period and e.currency = @currency and e.txn_at between @first and @last`
-		args["period"], args["currency"], args["first"], args["last"] = r.OwnershipPeriodID, r.Currency, r.StartAt, r.StartAt.LastOfMonth()
+		args["period"], args["currency"], args["first"], args["last"] = r.OwnershipPeriodID, r.Currency, r.StartAt, r.EndAt
 	} else {
 		args["statement"] = r.ID
 	}
 	entries, err := db.Select[entry](ctx, tx, `
-		select e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
-			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, e.transaction_id, e.total
+		select e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
+			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
+			e.transaction_id, e.total
 		from (
-			select e.id, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id, e.transaction_id, -e.cent_total as total
+			select e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id, e.transaction_id, -e.cent_total as total
 			from ledger_entry e cross join `+specialAccounts+`
 			left join transaction x on x.team_id = @team and x.id = e.transaction_id
 			where `+which+`
@@ -205,13 +217,36 @@ func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detai
 	if err != nil {
 		return nil, err
 	}
-	statements, err := tell(ctx, tx, []row{*r}, asOwner)
+	if err := drawOne(ctx, tx, r); err != nil {
+		return nil, err
+	}
+	return detail(ctx, tx, r, asOwner)
+}
+
+// detail tells one drawn statement whole; a saved one that was given another design is shown with that.
+func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
+	rows := []row{*r}
+	statements, err := tell(ctx, tx, rows, asOwner)
 	if err != nil {
 		return nil, err
 	}
+	r = &rows[0]
 	entries, err := entriesOf(ctx, tx, r)
 	if err != nil {
 		return nil, err
 	}
-	return &Detail{Statement: statements[0], Lines: linesOf(entries), Reservations: reservationsOf(entries)}, nil
+	design, err := designOf(ctx, tx, r)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := specialOf(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Detail{
+		Statement: statements[0], Lines: linesOf(entries), Reservations: reservationsOf(entries),
+		Layout: design.Seen(asOwner), Tables: accounts.tablesOf(r, design, entries, asOwner),
+	}
+	d.Attachments, err = attachmentsOf(ctx, tx, entries, asOwner)
+	return d, err
 }

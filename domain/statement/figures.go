@@ -26,6 +26,15 @@ func (f Financials) complete() Financials {
 	return f
 }
 
+// less are the differences to other figures.
+func (f Financials) less(o Financials) Financials {
+	return Financials{
+		BalanceStart: f.BalanceStart - o.BalanceStart, NetRevenue: f.NetRevenue - o.NetRevenue, Expenses: f.Expenses - o.Expenses,
+		NetIncome: f.NetIncome - o.NetIncome, Payouts: f.Payouts - o.Payouts, BalanceEnd: f.BalanceEnd - o.BalanceEnd,
+		Reserve: f.Reserve - o.Reserve, Available: f.Available - o.Available,
+	}
+}
+
 // chain names the statements that follow each other: those of one ownership period in one currency.
 type chain struct {
 	OwnershipPeriodID id.ID
@@ -50,13 +59,12 @@ func (s *monthSum) total() money.Cents {
 // sums are the months of each chain.
 type sums map[chain][]monthSum
 
-// figures are the financials of a month without the reserve: what came before it and the opening balances of the month are the balance at
-// its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
-func (s sums) figures(k key) Financials {
+// figuresAt are the financials of a month of a chain without the reserve: what came before it and the opening balances of the month are the
+// balance at its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
+func figuresAt(months []monthSum, at day.Day) Financials {
 	var f Financials
-	months := s[chain{k.OwnershipPeriodID, k.Currency}]
 	for i := range months {
-		switch m := &months[i]; m.Month.Compare(k.StartAt) {
+		switch m := &months[i]; m.Month.Compare(at) {
 		case -1:
 			f.BalanceStart += m.total()
 		case 0:
@@ -67,18 +75,50 @@ func (s sums) figures(k key) Financials {
 	return f
 }
 
-// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown negative.
-func (f *Financials) summary() []SummaryLine {
-	return []SummaryLine{
+// financials are the figures of a drawn draft, or those that a saved statement was stored with. The balance at the end of an imported one is
+// what it was told to be.
+func (r *row) financials() Financials {
+	f := Financials{BalanceStart: r.BalanceStart, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts}
+	if r.isDraft() {
+		f = figuresAt(r.months, r.StartAt)
+	}
+	f.Reserve = r.Reserve
+	f = f.complete()
+	if r.Imported {
+		f.BalanceEnd = r.BalanceEnd
+		f.Available = f.BalanceEnd - f.Reserve
+	}
+	return f
+}
+
+// The ways in which a layout has the summary told.
+const invoice = "invoice"
+
+// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown negative. As an invoice
+// it begins with what the month came to and takes in what was open before.
+func (f *Financials) summary(summaryType string) []SummaryLine {
+	end := []SummaryLine{
+		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},
+		{Name: "reserve", Text: "Reserve", Value: -f.Reserve},
+		{Name: "available", Text: "Available", Value: f.Available, Separated: true},
+	}
+	if summaryType == invoice {
+		end[2].Text = "Amount due"
+		return append([]SummaryLine{
+			{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
+			{Name: "expenses", Text: "Expenses", Value: f.Expenses},
+			{Name: "netIncome", Text: "Net income", Value: f.NetIncome, Separated: true},
+			{Name: "balanceStart", Text: "Previous balance", Value: f.BalanceStart},
+			{Name: "payouts", Text: "Payouts", Value: f.Payouts},
+		}, end...)
+	}
+	return append([]SummaryLine{
 		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
 		{Name: "payouts", Text: "Payouts", Value: f.Payouts},
 		{Name: "balanceForward", Text: "Balance forward", Value: f.BalanceStart + f.Payouts, Separated: true},
 		{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
 		{Name: "expenses", Text: "Expenses", Value: f.Expenses},
-		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},
-		{Name: "reserve", Text: "Reserve", Value: -f.Reserve},
-		{Name: "available", Text: "Available", Value: f.Available, Separated: true},
-	}
+	}, end...)
 }
 
 // owner is a member with a name.
@@ -90,7 +130,8 @@ type owner struct {
 }
 
 // share divides an amount among the members, the cents that remain going to the largest remainders and among equals to the first member.
-func share(amount money.Cents, owners []owner) []Share {
+// What payouts have brought each of them is told beside.
+func share(amount money.Cents, owners []owner, received map[id.ID]money.Cents) []Share {
 	shares := make([]Share, len(owners))
 	if len(owners) == 0 {
 		return shares
@@ -100,7 +141,10 @@ func share(amount money.Cents, owners []owner) []Share {
 		weights[i] = owners[i].Split
 	}
 	for i, cents := range money.Split(amount, weights) {
-		shares[i] = Share{ContactID: owners[i].ContactID, Name: owners[i].Name, Split: owners[i].Split, Amount: cents}
+		o := &owners[i]
+		shares[i] = Share{
+			ContactID: o.ContactID, Name: o.Name, Split: o.Split, Amount: cents, Received: received[o.ContactID], Open: cents - received[o.ContactID],
+		}
 	}
 	return shares
 }

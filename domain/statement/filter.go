@@ -19,10 +19,11 @@ type Filter struct {
 	StatementIDs            []id.ID    `query:"statementIds" json:"statementIds,omitempty"`
 	ListingIDs              []id.ID    `query:"listingIds" json:"listingIds,omitempty"`
 	OwnerIDs                []id.ID    `query:"ownerIds" json:"ownerIds,omitempty" doc:"Contacts that are members of the ownership period."`
+	RecurringFeeIDs         []id.ID    `query:"recurringFeeIds" json:"recurringFeeIds,omitempty" doc:"Statements with entries of these recurring fees."`
 	Year                    *int64     `query:"year" json:"year,omitempty" minimum:"1" maximum:"9999"`
 	Month                   *day.Month `query:"month" json:"month,omitempty" doc:"YYYY-MM."`
 	Status                  Status     `query:"status" json:"status,omitempty"`
-	Search                  string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the listing's name."`
+	Search                  string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name of the listing or of an owner, or of a reference: uniqueRef of the statement or its listing, shortRef of a saved statement."`
 	DateRange               string     `query:"dateRange" json:"dateRange,omitempty" doc:"Months that start in YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive bool       `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty"`
 	Currency                string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
@@ -73,7 +74,8 @@ func (f *Filter) keys() keyFilter {
 		k.and("extract(year from start_at) = @year", "year", *f.Year)
 	}
 	if f.Month != nil {
-		k.and("start_at = @month", "month", f.Month.First())
+		k.and("start_at >= @month", "month", f.Month.First())
+		k.and("start_at <= @month_end", "month_end", f.Month.Last())
 	}
 	if f.Currency != "" {
 		k.and("currency = @currency", "currency", strings.ToLower(f.Currency))
@@ -101,10 +103,17 @@ func (f *Filter) query(tx *db.Tx, at []key) page.Query {
 		q.And("coalesce(g.status, 'draft') = @status", db.Args{"status": string(f.Status)})
 	}
 	if f.Search != "" {
-		q.And(`l.name ilike @search`, db.Args{"search": page.Like(f.Search)})
+		q.And(`(l.name ilike @search or l.unique_ref ilike @search or g.unique_ref ilike @search or g.short_ref ilike @search
+			or g.ownership_period_id in (select m.period_id from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
+				where m.team_id = @team and c.name ilike @search))`, db.Args{"search": page.Like(f.Search)})
 	}
 	if len(f.OwnerIDs) > 0 {
 		q.And(memberCondition("any(@owner_ids)"), db.Args{"owner_ids": f.OwnerIDs})
+	}
+	if len(f.RecurringFeeIDs) > 0 {
+		q.And(`(g.ownership_period_id, g.currency, g.start_at) in (
+			select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date from ledger_entry e
+			where `+ownersEntry+` and e.recurring_fee_id = any(@fees))`, db.Args{"fees": f.RecurringFeeIDs})
 	}
 	return q
 }

@@ -13,8 +13,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// Endpoints are the reads and the changes of owner statements.
-func Endpoints() []api.Endpoint {
+// Endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links, which owners need.
+func Endpoints(linkers ...Linker) []api.Endpoint {
+	var shown detailed
+	if len(linkers) > 0 {
+		shown.link = linkers[0]
+	}
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -27,7 +31,13 @@ func Endpoints() []api.Endpoint {
 			Method: "GET", Path: "/statements/{id}", ID: "getStatement", Tag: "Statements", Summary: "Read an owner statement with its lines",
 			Doc:    "Takes the id of a saved statement or of a draft. Owners always get the owner's view, which leaves out the drill-downs.",
 			Scopes: []string{"statements:read"}, Open: readers,
-		}, getStatement),
+		}, shown.get),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statements/{id}/difference", ID: "getStatementDifference", Tag: "Statements", Summary: "Compare an owner statement with what was published",
+			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last published version that was " +
+				"reopened. A published statement that was never reopened differs in nothing. Fails with 404 for one that was never published.",
+			Scopes: []string{"statements:read"},
+		}, readDifference),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
@@ -36,7 +46,8 @@ func Endpoints() []api.Endpoint {
 				"selected statement is saved already (without a selection: when all are); with 409 statementFutureExists while a later statement of " +
 				"an ownership period is saved; with 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated " +
 				"(context.operationIds: wait for them, then read the statements again); when publishing, with 409 previousStatementsOpen while an earlier month is not published. " +
-				"Nothing is saved when it fails.",
+				"Further with 409 historicalImportPending while statements are being imported, and with 400 statementHasBlockingIssues when one has an " +
+				"issue of severity error (context.issues). Nothing is saved when it fails. emailDelivery tells the owners of what becomes published.",
 			Scopes: []string{"statements:write"}, DryRun: true, Status: 201,
 		}, createStatements),
 		api.Write(api.Endpoint{
@@ -45,15 +56,19 @@ func Endpoints() []api.Endpoint {
 				"Status published needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership " +
 				"period is saved, JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being " +
 				"recalculated (context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not published, statementHasPayouts when a statement with linked " +
-				"payouts would be reopened. The status that it has already changes nothing.",
+				"payouts would be reopened, historicalImportPending when it would be published while statements are being imported; with 400 " +
+				"statementHasBlockingIssues when it would be saved or published with an issue of severity error (context.issues), and for an " +
+				"imported statement that would become a draft. The status that it has already changes nothing. Reopening keeps what was published: " +
+				"see getStatementDifference.",
 			Scopes: []string{"statements:write"}, DryRun: true,
 		}, updateStatement),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/statements/{id}", ID: "deleteStatement", Tag: "Statements", Summary: "Return an owner statement to draft",
-			Doc: "Drafts have no row and are not found. Fails with 403 statementPublished for a published statement without " +
+			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with 403 statementPublished for a published statement without " +
 				"onLocked=unlockAndDelete, then as returning it to draft does.",
 			Scopes: []string{"statements:delete"}, DryRun: true,
 		}, deleteStatement),
+		shown.previewEndpoint(),
 	}
 }
 
@@ -61,23 +76,35 @@ type listInput struct {
 	Filter
 	page.Params
 	operation.Include
+	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
 }
 
 func listStatements(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Statement], error) {
-	found, err := list(ctx, tx, &in.Filter, in.Params)
+	found, err := list(ctx, tx, &in.Filter, in.Params, in.ViewAs == "owner")
 	if err != nil || !in.Operations() {
 		return found, err
 	}
 	return found, operation.Embed(ctx, tx, operation.Statement, found.Data, func(s *Statement) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
 }
 
+type idInput struct {
+	ID id.ID `path:"id"`
+}
+
+type detailed struct{ link Linker }
+
 type getInput struct {
 	ID     id.ID  `path:"id"`
 	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
 }
 
-func getStatement(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
-	return read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.Owner != nil)
+func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
+	d, err := read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.Owner != nil)
+	if err != nil {
+		return nil, err
+	}
+	s.link.sign(tx, d.Attachments)
+	return d, nil
 }
 
 // Create is the month to save.
@@ -86,6 +113,7 @@ type Create struct {
 	Currency         *string   `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Only statements of this currency."`
 	Status           *Status   `json:"status,omitempty" enum:"draft,inReview,published" doc:"inReview when absent; draft is refused, since it is not stored."`
 	ListingPeriodIDs []id.ID   `json:"listingPeriodIds,omitempty" maxItems:"5000" doc:"Ownership periods; all of the team's when absent or empty."`
+	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when the statements are published."`
 }
 
 // Resolve refuses to store a draft.
@@ -126,25 +154,14 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := make([]key, len(drafts))
-	for i := range drafts {
-		at[i] = drafts[i].key()
-	}
-	if err := mayChange(ctx, tx, at); err != nil {
+	in := intent{to: c.status(), email: c.EmailDelivery}
+	if err := refuse(ctx, tx, drafts, in); err != nil {
 		return nil, err
 	}
-	if err := mayFinalize(ctx, tx, drafts); err != nil {
+	if err := apply(ctx, tx, drafts, in); err != nil {
 		return nil, err
 	}
-	if c.status() == Published {
-		if err := mayPublish(ctx, tx, at); err != nil {
-			return nil, err
-		}
-	}
-	if err := store(ctx, tx, drafts, c.status()); err != nil {
-		return nil, err
-	}
-	rows, err := rowsAt(ctx, tx, at)
+	rows, err := rowsAt(ctx, tx, keysOf(drafts))
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +252,8 @@ func mayPublishAtAll(tx *db.Tx, status Status) error {
 
 // Update is the status that a statement is to have.
 type Update struct {
-	Status Status `json:"status"`
+	Status        Status `json:"status"`
+	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when this publishes the statement."`
 }
 
 type updateInput struct {
@@ -251,7 +269,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 	if err != nil {
 		return nil, err
 	}
-	if err := change(ctx, tx, r, in.Body.Status); err != nil {
+	if err := change(ctx, tx, r, intent{to: in.Body.Status, email: in.Body.EmailDelivery}); err != nil {
 		return nil, err
 	}
 	rows, err := rowsAt(ctx, tx, []key{r.key()})
@@ -259,7 +277,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 		return nil, err
 	}
 	if len(rows) == 0 { // returned to draft in a month that the team's statements do not reach any more
-		r.ID, r.ShortRef, r.Status = id.Zero, nil, Draft
+		r.ID, r.ShortRef, r.Status, r.PublishedAt = id.Zero, nil, Draft, nil
 		rows = []row{*r}
 	}
 	statements, err := tell(ctx, tx, rows, false)
@@ -271,7 +289,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 
 type deleteInput struct {
 	ID       id.ID  `path:"id"`
-	OnLocked string `query:"onLocked" enum:"unlockAndDelete" doc:"Needed for a published statement."`
+	OnLocked string `query:"onLocked" enum:"unlockAndDelete" doc:"Needed for a published and for an imported statement."`
 }
 
 func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
@@ -282,10 +300,10 @@ func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 	if r.Status == Draft {
 		return nil, apierr.NotFound
 	}
-	if r.Status == Published && in.OnLocked == "" {
+	if (r.Status == Published || r.Imported) && in.OnLocked == "" {
 		return nil, errLocked.With(map[string]any{"lockReason": "statement", "statementIds": []id.ID{r.ID}})
 	}
-	if err := change(ctx, tx, r, Draft); err != nil {
+	if err := change(ctx, tx, r, intent{to: Draft, discard: true}); err != nil {
 		return nil, err
 	}
 	return &api.None{}, nil

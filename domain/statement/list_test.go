@@ -41,7 +41,17 @@ func TestListAndFilters(t *testing.T) {
 	b.member(next, 1, b.b, 100000)
 	b.post(event{at: "2026-02-14", currency: "eur"}, side{account: "2000", cents: 100}, side{account: "4000", cents: -100, o: true})
 	january, march := b.save("2026-01", "published"), b.at("2026-03")
+	fee := id.New(b.DB.Now())
+	b.post(event{at: "2026-02-20", source: fee, description: "Fee"}, side{account: "5100", cents: 5, o: true}, side{account: "4100", cents: -5})
+	b.Exec(`update ledger_entry set recurring_fee_id = @fee where team_id = @team and source_id = @fee`, db.Args{"fee": fee})
+	b.Exec(`update listing set unique_ref = 'CAB-9' where team_id = @team and id = @cabin`, db.Args{"cabin": cabin})
+	ref := strings.ToUpper(b.Get("/statements?currency=usd&month=2026-01&periodIds=" + b.period.String()).Want(200).String("data.0.shortRef"))
 	for _, c := range []struct{ query, want string }{
+		{"recurringFeeIds=" + fee.String(), "02Vu"},
+		{"recurringFeeIds=" + id.New(b.DB.Now()).String(), ""},
+		{"month=2026-05&search=cab-9", "05Cu"},
+		{"month=2026-05&search=ADA&currency=usd", "05Vu"},
+		{"search=" + ref, "01Vu"},
 		{"month=2026-03&sort=listing", "03Cu 03Ve 03Vu"},
 		{"month=2026-03&sort=-listing", "03Vu 03Ve 03Cu"},
 		{"month=2026-03&currency=EUR", "03Ve"},

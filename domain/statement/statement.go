@@ -40,9 +40,12 @@ type Statement struct {
 	ShortRef      string               `json:"shortRef"`
 	UniqueRef     *string              `json:"uniqueRef"`
 	Currency      string               `json:"currency"`
-	StartAt       day.Day              `json:"startAt" doc:"First day of the month."`
-	EndAt         day.Day              `json:"endAt" doc:"Last day of the month, inclusive."`
+	StartAt       day.Day              `json:"startAt" doc:"First day of the month; of an imported statement, of its range."`
+	EndAt         day.Day              `json:"endAt" doc:"Last day, inclusive."`
 	Status        Status               `json:"status"`
+	Source        Source               `json:"source"`
+	Version       int64                `json:"version" doc:"How often it was published; 0 for one that never was."`
+	PublishedAt   *day.Instant         `json:"publishedAt" doc:"Null unless it is published."`
 	Listing       Listing              `json:"listing"`
 	Ownership     Ownership            `json:"ownership"`
 	Total         money.Cents          `json:"total" doc:"Cents; the net income."`
@@ -58,6 +61,23 @@ type Statement struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 }
+
+// Source says where a statement comes from.
+type Source struct {
+	Type SourceType `json:"type"`
+}
+
+// SourceType tells statements that were computed from the books from those that came in whole.
+type SourceType string
+
+// The sources.
+const (
+	Computed SourceType = "computed"
+	Import   SourceType = "import"
+)
+
+// Enum lists the sources.
+func (SourceType) Enum() []string { return []string{string(Computed), string(Import)} }
 
 // Listing is the property of a statement.
 type Listing struct {
@@ -77,6 +97,7 @@ type Ownership struct {
 
 // Member is an owner's part in the ownership.
 type Member struct {
+	ID        id.ID `json:"id" doc:"The same as ownerId: a contact is a member once."`
 	OwnerID   id.ID `json:"ownerId"`
 	ContactID id.ID `json:"contactId" doc:"The same as ownerId."`
 	Split     int64 `json:"split" doc:"Parts per 100000."`
@@ -88,6 +109,8 @@ type Share struct {
 	Name      string      `json:"name"`
 	Split     int64       `json:"split" doc:"Parts per 100000."`
 	Amount    money.Cents `json:"amount"`
+	Received  money.Cents `json:"received" doc:"What payouts of the statement have brought this member."`
+	Open      money.Cents `json:"open" doc:"Amount less received; negative when too much was paid."`
 }
 
 // SummaryLine is one line of the summary; its values add up from line to line.
@@ -124,6 +147,7 @@ type Payment struct {
 // Payout is a payout transaction that pays the statement.
 type Payout struct {
 	ID             id.ID       `json:"id" doc:"The transaction."`
+	ContactID      *id.ID      `json:"contactId" doc:"The member that it pays."`
 	Date           day.Day     `json:"date"`
 	Total          money.Cents `json:"total" doc:"Owner-facing: negative, since it lowers the balance."`
 	TotalFormatted string      `json:"totalFormatted"`
@@ -150,7 +174,16 @@ type DrilldownFilter struct {
 	DateRange               string  `json:"dateRange"`
 	IsDateRangeEndInclusive bool    `json:"isDateRangeEndInclusive"`
 	// AccountIDs and NotAccountIDs restrict the accounts; the expenses are those of expense transactions, the net revenue is the rest.
-	AccountIDs          []id.ID  `json:"accountIds,omitempty"`
+	AccountIDs []id.ID `json:"accountIds,omitempty"`
+	// IDs, ReservationIDs and TransactionIDs select the entries of a row.
+	IDs            []id.ID `json:"ids,omitempty"`
+	ReservationIDs []id.ID `json:"reservationIds,omitempty"`
+	TransactionIDs []id.ID `json:"transactionIds,omitempty"`
+	// StatementIDs, Ledger, Status and TriggerTypes select those of an imported statement, which are in no live book.
+	StatementIDs        []id.ID  `json:"statementIds,omitempty"`
+	Ledger              string   `json:"ledger,omitempty"`
+	Status              string   `json:"status,omitempty"`
+	TriggerTypes        []string `json:"triggerTypes,omitempty"`
 	NotAccountIDs       []id.ID  `json:"notAccountIds,omitempty"`
 	TransactionTypes    []string `json:"transactionTypes,omitempty"`
 	NotTransactionTypes []string `json:"notTransactionTypes,omitempty"`
@@ -189,6 +222,8 @@ var (
 	errFuture        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
 	errOpen          = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
 	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
+	errImporting     = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
+	errIssues        = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues, "The statement has blocking issues")
 	errLocked        = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
 	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
 	errBefore        = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")

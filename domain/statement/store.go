@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/layout"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -20,17 +21,28 @@ type row struct {
 	ListingID         id.ID
 	Currency          string
 	StartAt           day.Day
+	EndAt             day.Day
 	Status            Status
 	BalanceStart      money.Cents
 	NetRevenue        money.Cents
 	Expenses          money.Cents
 	Payouts           money.Cents
+	BalanceEnd        money.Cents
 	Reserve           money.Cents
 	ListingName       string
 	ListingRef        *string
+	DefaultCurrency   string
 	PeriodStartAt     *day.Day
 	PeriodEndAt       *day.Day
+	Imported          bool
+	UniqueRef         *string
+	PublishedAt       *day.Instant
+	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own copy of a design.
+	months []monthSum
+	design *layout.Design
 }
+
+func (r *row) isDraft() bool { return r.ID.IsZero() }
 
 func (r *row) key() key { return key{r.OwnershipPeriodID, r.Currency, r.StartAt} }
 
@@ -42,16 +54,18 @@ func (r *row) id() id.ID {
 	return r.ID
 }
 
-const rowColumns = `g.id, g.short_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at, coalesce(g.status, 'draft') as status,
+const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
+	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
-	coalesce(g.payouts, 0) as payouts, coalesce(g.reserve, p.reserve, 0) as reserve, l.name as listing_name, l.unique_ref as listing_ref,
-	p.start_at as period_start_at, p.end_at as period_end_at`
+	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, p.reserve, 0) as reserve,
+	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
+	coalesce(g.imported, false) as imported, g.published_at`
 
 // rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
 // or of the team's statements to the current month, or to the end of the period: to its last entry when that comes later, so that what is
 // paid out after an ownership has ended is told as well. A chain exists for the listing's default currency and every other that the owners
 // have entries in. Which listings have others is read from the month balances, which are far fewer than the entries, and only when the team
-// has more than one currency at all.
+// has more than one currency at all. A month that an imported statement reaches into has no draft: what the owners earned then was told.
 func rowTables(keys string) string {
 	return `(
 	with recursive booked (ledger, currency) as (
@@ -71,6 +85,10 @@ func rowTables(keys string) string {
 		select p.id, p.listing_id, p.start_at, p.end_at, f.currency
 		from foreign_balance f join listing_ownership_period p on p.team_id = @team and p.listing_id = f.listing_id
 		where (select true from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = p.id and e.currency = f.currency limit 1)
+	), imported as (
+		select i.ownership_period_id, i.currency, m.month::date as start_at
+		from statement i cross join lateral generate_series(date_trunc('month', i.start_at::timestamp), i.end_at::timestamp, interval '1 month') m (month)
+		where i.team_id = @team and i.imported
 	), drafts as (
 		select d.* from (
 			select c.id as ownership_period_id, c.listing_id, c.currency, m.month::date as start_at
@@ -84,9 +102,11 @@ func rowTables(keys string) string {
 					date_trunc('month', (c.end_at - 1)::timestamp),
 					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = c.id))) end,
 				interval '1 month') m (month)
-		) d where ` + keys + `
+		) d where ` + keys + ` and not exists (select from imported i
+			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
 	)
-	select ownership_period_id, listing_id, currency, start_at, s.id, s.short_ref, s.status, s.balance_start, s.net_revenue, s.expenses, s.payouts, s.reserve
+	select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
+		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
 	from drafts full join (select * from statement where team_id = @team and ` + keys + `) s using (ownership_period_id, listing_id, currency, start_at)
 	) g
 	join listing l on l.team_id = @team and l.id = g.listing_id
@@ -97,8 +117,9 @@ func rowTables(keys string) string {
 const ownersEntry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')`
 
 // section tells which figure an entry e of transaction x belongs to; s are the special accounts. The money paid out wins over how it was
-// entered, so an expense that is booked on the distribution account is a payout.
+// entered, so an expense that is booked on the distribution account is a payout. Entries of imported statements name theirs by their trigger.
 const section = `case
+		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
 		when e.account_id is not distinct from s.opening then 'balanceStart'
 		when e.account_id is not distinct from s.payout then 'payouts'
 		when x.type = 'expense' then 'expenses'
@@ -211,6 +232,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owne
 type linkedPayout struct {
 	StatementID id.ID
 	ID          id.ID
+	ContactID   *id.ID
 	Date        day.Day
 	Total       money.Cents
 }
@@ -218,7 +240,7 @@ type linkedPayout struct {
 // payoutsOf are the payouts that pay statements, with what they brought the owners. A payout has one line, so its entries are that line's.
 func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
-		select n.statement_id, x.id, x.date, coalesce((
+		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
 			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
 			where `+ownersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total
 		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
@@ -284,20 +306,40 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 
 // listingsOf are the listings of rows, each once.
 func listingsOf(rows []row) []id.ID {
-	out := make([]id.ID, 0, len(rows))
+	out := make([]id.ID, len(rows))
 	for i := range rows {
-		out = append(out, rows[i].ListingID)
+		out[i] = rows[i].ListingID
 	}
-	slices.SortFunc(out, id.ID.Compare)
-	return slices.Compact(out)
+	return once(out)
 }
 
 // periodsOf are the ownership periods of rows, each once.
 func periodsOf(rows []row) []id.ID {
-	out := make([]id.ID, 0, len(rows))
+	out := make([]id.ID, len(rows))
 	for i := range rows {
-		out = append(out, rows[i].OwnershipPeriodID)
+		out[i] = rows[i].OwnershipPeriodID
 	}
-	slices.SortFunc(out, id.ID.Compare)
-	return slices.Compact(out)
+	return once(out)
+}
+
+func once(ids []id.ID) []id.ID {
+	slices.SortFunc(ids, id.ID.Compare)
+	return slices.Compact(ids)
+}
+
+// keysOf and idsOf name rows in their order.
+func keysOf(rows []row) []key {
+	at := make([]key, len(rows))
+	for i := range rows {
+		at[i] = rows[i].key()
+	}
+	return at
+}
+
+func idsOf(rows []row) []id.ID {
+	ids := make([]id.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id()
+	}
+	return ids
 }

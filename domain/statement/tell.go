@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/layout"
 	"stayledger/domain/ledger"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -13,11 +15,13 @@ import (
 
 // told is what statements are told from beside their rows, loaded for all of them at once.
 type told struct {
-	sums     sums
-	owners   map[id.ID][]owner
-	payouts  map[id.ID][]linkedPayout
-	special  special
-	journals map[id.ID]ledger.JournalStatus // by listing
+	owners    map[id.ID][]owner
+	payouts   map[id.ID][]linkedPayout
+	special   special
+	journals  map[id.ID]ledger.JournalStatus // by listing
+	issues    map[id.ID][]Issue
+	published map[id.ID]int64
+	summaries map[id.ID]string
 	// asOwner leaves out what leads into the manager's books.
 	asOwner bool
 }
@@ -28,32 +32,12 @@ func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement
 	if len(rows) == 0 {
 		return out, nil
 	}
+	if err := draw(ctx, tx, rows); err != nil {
+		return nil, err
+	}
 	t := told{asOwner: asOwner}
-	var err error
-	if t.sums, err = draftSums(ctx, tx, rows); err != nil {
+	if err := t.load(ctx, tx, rows); err != nil {
 		return nil, err
-	}
-	if t.owners, err = ownersOf(ctx, tx, periodsOf(rows)); err != nil {
-		return nil, err
-	}
-	var saved []id.ID
-	for i := range rows {
-		if !rows[i].ID.IsZero() {
-			saved = append(saved, rows[i].ID)
-		}
-	}
-	if len(saved) > 0 {
-		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
-			return nil, err
-		}
-	}
-	if t.journals, err = ledger.StatusOfListings(ctx, tx, listingsOf(rows)); err != nil {
-		return nil, err
-	}
-	if !asOwner {
-		if t.special, err = specialOf(ctx, tx); err != nil {
-			return nil, err
-		}
 	}
 	for i := range rows {
 		out = append(out, t.statement(&rows[i]))
@@ -61,61 +45,125 @@ func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement
 	return out, nil
 }
 
-// draftSums adds up what the drafts among the rows need.
-func draftSums(ctx context.Context, tx *db.Tx, rows []row) (sums, error) {
-	var drafts []row
+func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) (err error) {
+	if t.owners, err = ownersOf(ctx, tx, periodsOf(rows)); err != nil {
+		return err
+	}
+	var saved []id.ID
 	for i := range rows {
-		if rows[i].ID.IsZero() {
-			drafts = append(drafts, rows[i])
+		if !rows[i].isDraft() {
+			saved = append(saved, rows[i].ID)
+		}
+	}
+	if len(saved) > 0 {
+		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
+			return err
+		}
+		if t.summaries, err = summaryTypesOf(ctx, tx, saved); err != nil {
+			return err
+		}
+	}
+	if t.published, err = versionsOf(ctx, tx, idsOf(rows)); err != nil {
+		return err
+	}
+	if t.journals, err = ledger.StatusOfListings(ctx, tx, listingsOf(rows)); err != nil || t.asOwner {
+		return err
+	}
+	if t.special, err = specialOf(ctx, tx); err != nil {
+		return err
+	}
+	t.issues, err = issuesOf(ctx, tx, rows)
+	return err
+}
+
+// draw fills in what drafts are made of: the months of their chains and the designs that their listings have now.
+func draw(ctx context.Context, tx *db.Tx, rows []row) error {
+	var drafts []*row
+	var periods, listings []id.ID
+	var last day.Day
+	for i := range rows {
+		r := &rows[i]
+		if !r.isDraft() || r.design != nil {
+			continue
+		}
+		drafts, periods, listings = append(drafts, r), append(periods, r.OwnershipPeriodID), append(listings, r.ListingID)
+		if r.StartAt.After(last) {
+			last = r.StartAt
 		}
 	}
 	if len(drafts) == 0 {
-		return sums{}, nil
+		return nil
 	}
-	last := drafts[0].StartAt
-	for i := range drafts {
-		if drafts[i].StartAt.After(last) {
-			last = drafts[i].StartAt
-		}
+	added, err := sumsOf(ctx, tx, once(periods), last.LastOfMonth())
+	if err != nil {
+		return err
 	}
-	return sumsOf(ctx, tx, periodsOf(drafts), last.LastOfMonth())
+	designs, err := layout.Chosen(ctx, tx, once(listings))
+	if err != nil {
+		return fmt.Errorf("choose layouts: %w", err)
+	}
+	for _, r := range drafts {
+		r.months, r.design = added[chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
+	}
+	return nil
 }
 
-func (t *told) financials(r *row) Financials {
-	f := Financials{BalanceStart: r.BalanceStart, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts}
-	if r.ID.IsZero() {
-		f = t.sums.figures(r.key())
+// drawOne draws a single statement.
+func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
+	rows := []row{*r}
+	err := draw(ctx, tx, rows)
+	*r = rows[0]
+	return err
+}
+
+// summaryType is how the layout of a statement has the summary told.
+func (t *told) summaryType(r *row) string {
+	if r.design != nil {
+		return r.design.SummaryType
 	}
-	f.Reserve = r.Reserve
-	return f.complete()
+	return t.summaries[r.ID]
 }
 
 func (t *told) statement(r *row) Statement {
-	f := t.financials(r)
+	f := r.financials()
 	owners := t.owners[r.OwnershipPeriodID]
 	members := make([]Member, len(owners))
 	for i := range owners {
-		members[i] = Member{OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
+		members[i] = Member{ID: owners[i].ContactID, OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
 	}
 	payouts := []Payout{}
 	var received money.Cents
+	receivedBy := map[id.ID]money.Cents{}
 	for _, p := range t.payouts[r.ID] {
 		received -= p.Total
-		payouts = append(payouts, Payout{ID: p.ID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en")})
+		if p.ContactID != nil {
+			receivedBy[*p.ContactID] -= p.Total
+		}
+		payouts = append(payouts, Payout{ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en")})
 	}
 	s := Statement{
-		ID: r.id(), ShortRef: r.id().ShortRef(), Currency: r.Currency, StartAt: r.StartAt, EndAt: r.StartAt.LastOfMonth(), Status: r.Status,
+		ID: r.id(), ShortRef: r.id().ShortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
+		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
 		Listing:   Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
-		Total:     f.NetIncome, Financials: f, Shares: share(f.Available, owners), Summary: f.summary(),
+		Total:     f.NetIncome, Financials: f, Shares: share(f.Available, owners, receivedBy), Summary: f.summary(t.summaryType(r)),
 		Payment: paymentOf(f.Available, received), Payouts: payouts,
 		JournalStatus: t.journalStatus(r), Issues: []Issue{},
+	}
+	if r.Imported {
+		s.Source.Type = Import
 	}
 	if r.ShortRef != nil {
 		s.ShortRef = *r.ShortRef
 	}
+	if r.Status == Published {
+		s.Version++
+	}
+	if found := t.issues[s.ID]; len(found) > 0 {
+		s.Issues = found
+	}
 	if !t.asOwner {
-		s.Drilldown, s.Drilldowns = t.drilldowns(r)
+		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
 	}
 	return s
 }
@@ -129,31 +177,8 @@ func (t *told) journalStatus(r *row) ledger.JournalStatus {
 	return status
 }
 
-// drilldowns are the report filters of the statement and of its figures; they follow the same cases as section does.
-func (t *told) drilldowns(r *row) (*Drilldown, *Drilldowns) {
-	all := Drilldown{Type: "journalEntryReport", Filter: DrilldownFilter{
-		OwnershipPeriodIDs: []id.ID{r.OwnershipPeriodID}, Party: "owners", Currency: r.Currency,
-		DateRange: r.StartAt.String() + "..." + r.StartAt.LastOfMonth().String(), IsDateRangeEndInclusive: true,
-	}}
-	var apart []id.ID
-	for _, account := range []id.ID{t.special.Opening, t.special.Payout} {
-		if !account.IsZero() {
-			apart = append(apart, account)
-		}
-	}
-	figures := Drilldowns{NetRevenue: all, Expenses: all}
-	figures.NetRevenue.Filter.NotAccountIDs, figures.NetRevenue.Filter.NotTransactionTypes = apart, []string{"expense"}
-	figures.Expenses.Filter.NotAccountIDs, figures.Expenses.Filter.TransactionTypes = apart, []string{"expense"}
-	if !t.special.Payout.IsZero() {
-		payouts := all
-		payouts.Filter.AccountIDs = []id.ID{t.special.Payout}
-		figures.Payouts = &payouts
-	}
-	return &all, &figures
-}
-
 // list reads a page of the selected statements.
-func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params) (*page.Page[Statement], error) {
+func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool) (*page.Page[Statement], error) {
 	q, err := selection(ctx, tx, f)
 	if err != nil {
 		return nil, err
@@ -162,7 +187,7 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params) (*page.Page[
 	if err != nil {
 		return nil, err
 	}
-	statements, err := tell(ctx, tx, rows.Data, tx.Actor.Owner != nil)
+	statements, err := tell(ctx, tx, rows.Data, asOwner || tx.Actor.Owner != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -322,8 +322,8 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	return issues
 }
 
-// checkStates refuses listings that are inactive on the date, save on lines that were there already, and statements that cannot be paid
-// (RSN-28).
+// checkStates refuses listings that are inactive on the date, save on lines that were there already or pay for what was before, and statements
+// that cannot be paid (RSN-28).
 func (d *draft) checkStates(r *references) error {
 	before := idSet{}
 	if d.old != nil && d.old.Date == d.Date {
@@ -338,7 +338,7 @@ func (d *draft) checkStates(r *references) error {
 			return errNotReady.At(d.issue(i, "ownerStatementId", "The owner statement is not published", "statementNotReadyForPayment"))
 		}
 		listingID := deref(l.ListingID)
-		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance {
+		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
 			continue
 		}
 		if inactiveOn(r.listings[listingID], r.facts.Periods[listingID], d.Date) {

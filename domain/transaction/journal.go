@@ -1,6 +1,8 @@
 package transaction
 
 import (
+	"slices"
+
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
@@ -18,6 +20,8 @@ type Facts struct {
 	Banks map[id.ID]ledger.Ledger
 	// Periods are the ownership periods of the listings.
 	Periods map[id.ID][]listing.Period
+	// Paid are the ownership periods of the owner statements that payouts pay.
+	Paid map[id.ID]id.ID
 }
 
 // triggerIntercompany marks the entries through which two ledgers owe each other.
@@ -285,10 +289,16 @@ const (
 	codePeriodMissing = "ownershipPeriodMissing"
 )
 
-// owned is the ownership period of a line's listing on a day, or nil. An opening balance is dated the day before the first day on record
-// and belongs to whoever owns on that day when nobody did before.
+// owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the statement's own period,
+// whoever owns by then. An opening balance is dated the day before the first day on record and belongs to whoever owns on that day when
+// nobody did before.
 func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
 	periods := f.Periods[deref(l.ListingID)]
+	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {
+		if i := slices.IndexFunc(periods, func(p listing.Period) bool { return p.ID == paid }); i >= 0 {
+			return &periods[i]
+		}
+	}
 	p := listing.Covering(periods, at)
 	if p == nil && t.IsOpeningBalance {
 		p = listing.Covering(periods, at.AddDays(1))

@@ -129,7 +129,8 @@ const namedSQL = `
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
 	union all select 'reservation', id, '', listing_id from reservation where team_id = @team and id = any(@reservations)
 	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
-	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)`
+	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)
+	union all select 'paidPeriod', id, '', ownership_period_id from statement where team_id = @team and id = any(@statements)`
 
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
@@ -154,6 +155,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	}
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
 	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
+	r.facts.Paid = map[id.ID]id.ID{}
 	for _, n := range found {
 		a := r.accounts[n.ID]
 		switch n.Kind {
@@ -176,6 +178,8 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			r.reservations[n.ID] = n.Other
 		case "template":
 			r.templates[n.ID] = true
+		case "paidPeriod":
+			r.facts.Paid[n.ID] = n.Other
 		case "statement":
 			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
 		}

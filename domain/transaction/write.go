@@ -62,6 +62,11 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	if old.Status == Inactive && u.Status != Active {
 		return nil, errArchived
 	}
+	if !u.describes() {
+		if err := guard(ctx, tx, one); err != nil {
+			return nil, err
+		}
+	}
 	d, issues := redrafted(old, u, tx.NewID)
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
@@ -76,6 +81,9 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
 	old, err := lock(ctx, tx, one)
 	if err != nil {
+		return err
+	}
+	if err := guard(ctx, tx, one); err != nil {
 		return err
 	}
 	reverse := func(context.Context, *db.Tx) error { return nil }

@@ -148,6 +148,9 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	if p.body != nil {
 		op.RequestBody = &huma.RequestBody{Required: !p.bodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: p.body}}}
 	}
+	if p.rawIndex != nil {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
+	}
 	s.describeAnswers(op, e, failure)
 	item := o.Paths[e.Path]
 	if item == nil {

@@ -173,6 +173,9 @@ func Stream[I any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Sc
 	return e
 }
 
+// Raw is the body of a request as it came, whatever its content type; an input has it as its field Raw.
+type Raw []byte
+
 // None is the input or the answer of an endpoint that has none; as an answer it means 204 without a body.
 type None struct{}
 

@@ -62,6 +62,7 @@ type plan struct {
 	body         *huma.Schema
 	bodyIndex    []int
 	bodyOptional bool
+	rawIndex     []int // of a body that is taken as it comes
 }
 
 // requestContext is what is known of one request.
@@ -117,6 +118,9 @@ func (s *Server) prepare(e *Endpoint) plan {
 	if f, ok := e.in.FieldByName("Body"); ok {
 		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index
 		p.bodyOptional = f.Tag.Get("required") == "false"
+	}
+	if f, ok := e.in.FieldByName("Raw"); ok && f.Type == reflect.TypeFor[Raw]() {
+		p.rawIndex = f.Index
 	}
 	for i := range p.params {
 		if p.params[i].in == "query" {
@@ -283,8 +287,8 @@ func SchemaLocation(e *Endpoint) string {
 
 func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) ([]apierr.Issue, error) {
 	var body []byte
-	if rc.plan.body != nil {
-		if !isJSON(r.Header.Get("Content-Type")) {
+	if rc.plan.body != nil || rc.plan.rawIndex != nil {
+		if rc.plan.body != nil && !isJSON(r.Header.Get("Content-Type")) {
 			return nil, apierr.UnsupportedMediaType
 		}
 		var err error
@@ -293,9 +297,13 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 		}
 	}
 	if rc.plan.endpoint.takesKey() {
-		if err := rc.readKey(r, body); err != nil {
+		if err := rc.readKey(r, body, s.CursorKey); err != nil {
 			return nil, err
 		}
+	}
+	if rc.plan.rawIndex != nil {
+		in.FieldByIndex(rc.plan.rawIndex).SetBytes(body)
+		return nil, nil
 	}
 	if rc.plan.body == nil {
 		return nil, nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,9 @@ func (e *Endpoint) takesKey() bool {
 	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && e.Selection != NoTeam
 }
 
-func (rc *requestContext) readKey(r *http.Request, body []byte) error {
+// readKey takes the Idempotency-Key of a request and what tells its body from another. That is no plain hash: a body can hold an account number,
+// which the hash would let anyone guess who has a copy of the database.
+func (rc *requestContext) readKey(r *http.Request, body, secret []byte) error {
 	rc.key = r.Header.Get("Idempotency-Key")
 	if rc.key == "" {
 		return nil
@@ -87,7 +90,7 @@ func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 		rc.key = "" // a dry run neither stores nor consumes a key
 		return nil
 	}
-	h := sha256.New()
+	h := hmac.New(sha256.New, secret)
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
 	h.Write(body)
 	h.Sum(rc.hash[:0])

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stayledger/platform/pgserver"
+)
+
+const (
+	manyPeriods = 10_000
+	fewPeriods  = 2_500
+	// publishedMonth has the statements that are published; before it lie others with entries that are published already.
+	publishedMonth = "2026-10"
+	earlierMonths  = 11
+)
+
+// publishing publishes one month of statements of ten thousand ownership periods as one operation, and compares it with the same rows
+// written by two statements of SQL; looks at the memory of the process, and at what others wait for meanwhile.
+func publishing(ctx context.Context, b *bed) ([]Metric, error) {
+	few, err := b.publish(ctx, fewPeriods)
+	if err != nil {
+		return nil, err
+	}
+	many, err := b.publish(ctx, manyPeriods)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := b.publishBare(ctx, manyPeriods)
+	if err != nil {
+		return nil, err
+	}
+	rate := manyPeriods / many.took.Seconds()
+	detail := map[string]any{
+		"statements": manyPeriods, "earlierMonths": earlierMonths, "entriesOfMonth": many.entries, "statementsPerSecond": rate,
+		"bareStatementsPerSecond": manyPeriods / bare.Seconds(), "few": fewPeriods, "statementsPerSecondOfFew": fewPeriods / few.took.Seconds(),
+	}
+	memory := map[string]any{"statements": manyPeriods, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": fewPeriods}
+	waits := map[string]any{
+		"othersP99Ms": quantile(many.others, 0.99), "othersMedianMs": median(many.others), "idleP99Ms": quantile(many.idle, 0.99), "idleMedianMs": median(many.idle),
+		"bareP99Ms": quantile(many.bare, 0.99), "bareMedianMs": median(many.bare), "requests": len(many.others),
+	}
+	return []Metric{
+		atLeast("publish_ratio", bare.Seconds()/many.took.Seconds(), 0.3, detail),
+		atMost("publish_growth", many.took.Seconds()/few.took.Seconds()/(manyPeriods/fewPeriods), 1.2, detail),
+		atMost("publish_peak_mib", many.peak, memoryGoal, memory), atMost("publish_peak_growth_mib", many.peak-few.peak, 32, memory),
+		atMost("publish_others_p99_ratio", quantile(many.others, 0.99)/quantile(many.bare, 0.99), 2, waits),
+	}, nil
+}
+
+// published is what publishing a month took.
+type published struct {
+	took               time.Duration
+	peak               float64 // MiB resident
+	entries            int64
+	idle, others, bare []float64 // ms that reads of another team waited: before, meanwhile, and of the bare server meanwhile
+}
+
+// publish publishes a month of a fresh team over the API.
+func (b *bed) publish(ctx context.Context, periods int) (p published, err error) {
+	t, err := b.ownersBooks(ctx, periods)
+	if err != nil {
+		return p, err
+	}
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return p, err
+	}
+	defer c.close()
+	if p.idle, err = b.waits(ctx, b.ours, time.After(3*time.Second)); err != nil {
+		return p, err
+	}
+	ended := make(chan time.Time)
+	type waited struct {
+		ms  []float64
+		err error
+	}
+	ours, bare := make(chan waited, 1), make(chan waited, 1)
+	for address, to := range map[string]chan waited{b.ours: ours, b.bareHTTP: bare} {
+		go func() {
+			ms, err := b.waits(ctx, address, ended)
+			to <- waited{ms, err}
+		}()
+	}
+	peak := watchMemory()
+	p.took, err = c.operate("/statements/batch", `{"month": "`+publishedMonth+`", "status": "published"}`)
+	p.peak = peak()
+	close(ended)
+	for _, side := range []struct {
+		from chan waited
+		to   *[]float64
+	}{{ours, &p.others}, {bare, &p.bare}} {
+		w := <-side.from
+		if *side.to = w.ms; err == nil {
+			err = w.err
+		}
+	}
+	if err != nil {
+		return p, err
+	}
+	p.entries, err = b.count(ctx, t, `select count(*) from ledger_entry e join statement s on s.team_id = e.team_id and s.id = e.statement_id
+		where e.team_id = @team and s.start_at = '`+publishedMonth+`-01'`)
+	if err == nil && p.entries != int64(periods)*entriesOfMonth {
+		err = fmt.Errorf("%d entries are attached", p.entries)
+	}
+	return p, err
+}
+
+// waits are the times that single reads of another team wait at a server, one every few milliseconds, until the end.
+func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time) ([]float64, error) {
+	c, err := dial(ctx, address, b.large.secret)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	ids, err := b.someIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for n := 0; ; n++ {
+		select {
+		case <-ended:
+			return out, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+		one, err := latencies(ctx, c, c.request(http.MethodGet, "/operations/"+ids[n%len(ids)].String(), ""), 1, 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
+	}
+}
+
+// entriesOfMonth is how many owners' entries a period has in a month: two stays with rent, cleaning and two fees each, and a bill.
+const entriesOfMonth = 9
+
+// ownersBooks makes a team with many listings, a year of entries and the statements of all its months but the last.
+func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error) {
+	if t, err = b.managing(ctx, periods); err != nil {
+		return t, err
+	}
+	entries := fmt.Sprintf(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party,
+			listing_id, ownership_period_id, trigger_type, created_at)
+		select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.cents, 'usd', e.party, p.listing_id, p.id, 'reservation', now()
+		from listing_ownership_period p
+		cross join lateral (select md5(p.id::text || month || n)::uuid as source, n,
+				(date '%s-01' - make_interval(months => month) + make_interval(days => 3 + 9 * n))::date as at
+			from generate_series(0, %d) month cross join generate_series(0, 2) n) s
+		join (values (0, 'ar', 115000, '2000', null), (0, 'rent', -100000, '4000', 'owners'), (0, 'clean', -15000, '4010', 'owners'),
+			(0, 'fee', 20000, '5100', 'owners'), (0, 'feem', -20000, '4100', 'manager'), (0, 'cl', 15000, '5110', 'owners'), (0, 'clm', -15000, '4110', 'manager'),
+			(2, 'bill', 5000, '5200', 'owners'), (2, 'ap', -5000, '2200', null)) as e (kind, ref, cents, code, party) on e.kind = s.n - s.n %% 2
+		join account a on a.team_id = $1 and a.code = e.code
+		where p.team_id = $1`, publishedMonth, earlierMonths)
+	err = b.asAdministrator(ctx, []string{
+		fmt.Sprintf(`update team set statement_start_at = (date '%s-01' - make_interval(months => %d))::date where id = $1`, publishedMonth, earlierMonths),
+		entries,
+		strings.NewReplacer("$months", fmt.Sprintf("generate_series(1, %d)", earlierMonths), "$last", publishedMonth).Replace(`
+			insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
+				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
+			select team_id, gen_random_uuid(), 's' || month || id, id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
+				(11 - month) * 155000, 155000, 0, 0, (12 - month) * 155000, 0, now(), now(), now()
+			from (select p.*, month, (date '$last-01' - make_interval(months => month))::date as at from listing_ownership_period p cross join $months month
+				where p.team_id = $1) x`),
+		`update ledger_entry e set statement_id = s.id from statement s where e.team_id = $1 and s.team_id = $1 and e.party = 'owners'
+			and s.ownership_period_id = e.ownership_period_id and e.txn_at between s.start_at and s.end_at`,
+	}, t)
+	if err != nil {
+		return t, err
+	}
+	return t, b.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}) // so that neither disturbs the measurement
+}
+
+// publishBare is how long the rows of a month take when SQL alone writes them: the statements from the sums of their entries, then the entries'
+// statement. It is what the operation cannot do without.
+func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, error) {
+	t, err := b.ownersBooks(ctx, periods)
+	if err != nil {
+		return 0, err
+	}
+	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
+	if err != nil {
+		return 0, fmt.Errorf("publish: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	begin := time.Now()
+	for _, sql := range []string{
+		`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
+				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
+			select $1, gen_random_uuid(), 'x' || p.id, p.id, p.listing_id, 'published', 'usd', date '` + publishedMonth + `-01', date '` + publishedMonth + `-31',
+				s.balance_end, e.net, 0, 0, s.balance_end + e.net, 0, now(), now(), now()
+			from listing_ownership_period p
+			join statement s on s.team_id = $1 and s.ownership_period_id = p.id and s.start_at = date '` + publishedMonth + `-01' - interval '1 month'
+			join (select ownership_period_id, -sum(cent_total) as net from ledger_entry where team_id = $1 and party = 'owners'
+				and txn_at between '` + publishedMonth + `-01' and '` + publishedMonth + `-31' group by 1) e on e.ownership_period_id = p.id
+			where p.team_id = $1`,
+		`update ledger_entry e set statement_id = s.id from statement s where e.team_id = $1 and s.team_id = $1 and s.start_at = '` + publishedMonth + `-01'
+			and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id and e.txn_at between s.start_at and s.end_at`,
+	} {
+		if _, err := conn.Exec(ctx, sql, t.team); err != nil {
+			return 0, fmt.Errorf("publish: %w", err)
+		}
+	}
+	return time.Since(begin), nil
+}

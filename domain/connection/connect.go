@@ -1,0 +1,147 @@
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/domain/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+// The jobs of the package.
+const (
+	connectKind = "connection.connect"
+	archiveKind = "connection.archive"
+)
+
+// jobArgs name the connection; what is secret is read from its row.
+type jobArgs struct {
+	ConnectionID id.ID `json:"connectionId"`
+}
+
+// errNotConnecting ends a job whose connection was settled or removed meanwhile.
+var errNotConnecting = errors.New("the connection is not being connected")
+
+// Handlers are the jobs of connections.
+func Handlers(open Opener) map[string]job.Handler {
+	connect := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+		return try(ctx, d, scope, open, args.ConnectionID)
+	})
+	// The operation and the connection fail together, also when the workers themselves died.
+	fail := connect.Exhausted
+	connect.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		var args jobArgs
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return fmt.Errorf("decode task arguments: %w", err)
+		}
+		to := Disabled
+		if errors.Is(cause, pay.ErrCredentials) {
+			to = ReconnectRequired
+		}
+		if _, err := settle(ctx, tx, args.ConnectionID, to); err != nil {
+			return err
+		}
+		return fail(ctx, tx, j, cause)
+	}
+	return map[string]job.Handler{
+		connectKind: connect,
+		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
+			return archiveUnused(ctx, tx, args.ConnectionID)
+		}),
+	}
+}
+
+// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials and an app that is not
+// ready are final; an app that is out of reach is tried again.
+func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
+	var c *Connection
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = Get(ctx, tx, connection)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != Connecting {
+		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
+	}
+	provider, err := open(c)
+	if err != nil {
+		return nil, operation.FailAs(operation.OperationFailed, err)
+	}
+	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
+	defer cancel()
+	switch err := provider.Check(asking); {
+	case errors.Is(err, pay.ErrCredentials), errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
+		return nil, operation.FailAs(operation.OperationFailed, err)
+	case err != nil:
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return func(ctx context.Context, tx *db.Tx) error {
+		settled, err := settle(ctx, tx, connection, Active)
+		if err == nil && !settled {
+			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
+		}
+		return err
+	}, nil
+}
+
+// start is the operation that connects a connection.
+func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowledgement, error) {
+	return operation.Start(ctx, tx, work(operation.ConnectionConnect, connectKind, connection))
+}
+
+func work(typ operation.Type, kind string, connection id.ID) operation.New {
+	r := operation.Resource{Type: operation.Connection, ID: connection, Role: operation.Target}
+	return operation.New{
+		Type: typ, Primary: &r, Resources: []operation.Resource{r},
+		Tasks: []operation.Task{{Kind: kind, Args: jobArgs{ConnectionID: connection}}},
+	}
+}
+
+// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was made over it can still
+// be returned, and the provider's word of that must be read.
+func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	c, err := lock(ctx, tx, connection)
+	if err != nil || c.Status == Archived {
+		return err
+	}
+	if c.Status == Connecting {
+		return errBusy
+	}
+	used, err := usageOf(ctx, tx, connection)
+	if err != nil {
+		return err
+	}
+	if used.PaymentsUnderWay {
+		return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+	}
+	return archive(ctx, tx, connection)
+}
+
+// Open opens the providers of connections, whose credentials the box has sealed. Its errors wrap those of provider/pay.
+func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
+	return func(c *Connection) (pay.Provider, error) {
+		credentials, err := c.OpenCredentials(box)
+		if err != nil {
+			return nil, err
+		}
+		settings := map[string]json.RawMessage{}
+		if err := json.Unmarshal(c.Settings, &settings); err != nil {
+			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+		}
+		delete(settings, fundingAccount) // it is ours
+		raw, err := json.Marshal(settings)
+		if err != nil {
+			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+		}
+		return appOf(c.AppID).open(raw, credentials, options)
+	}
+}

@@ -1,0 +1,146 @@
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.connected_at, c.created_at, c.updated_at`
+
+func query(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: columns, From: "connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts:   page.Sorts{"name": {Expr: "c.name", Text: true}, "createdAt": {Expr: "c.created_at"}},
+		Default: "createdAt", ID: "c.id",
+	}
+}
+
+// read reads a connection, with the clause that locks it or none.
+func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Connection, error) {
+	c, err := db.Get[Connection](ctx, tx, `select `+columns+` from connection c where c.team_id = @team and c.id = @id `+locked,
+		db.Args{"team": tx.Team, "id": connection})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read connection: %w", err)
+	}
+	c.App = appOf(c.AppID).info()
+	return &c, nil
+}
+
+// lock reads a connection and keeps it from changing, and from being referred to anew, until the transaction ends.
+func lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
+	return read(ctx, tx, connection, "for update")
+}
+
+func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
+	_, err := tx.Exec(ctx, `
+		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, created_at, updated_at)
+		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @now, @now)`,
+		db.Args{
+			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name, "status": c.Status,
+			"settings": c.Settings, "credentials": c.Credentials, "now": tx.Now,
+		})
+	return conflict(err)
+}
+
+func update(ctx context.Context, tx *db.Tx, c *Connection) error {
+	_, err := tx.Exec(ctx, `
+		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
+			connected_at = @connected::timestamptz, updated_at = @now
+		where team_id = @team and id = @id`,
+		db.Args{
+			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
+			"credentials": c.Credentials, "connected": c.ConnectedAt, "now": tx.Now,
+		})
+	return conflict(err)
+}
+
+func conflict(err error) error {
+	if err == nil {
+		return nil
+	}
+	if db.Constraint(err) == "connection_unique_ref" {
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return fmt.Errorf("write connection: %w", err)
+}
+
+// settle ends connecting, and nothing else: a connection that is not connecting stays as it is. One that requires a reconnect has no instant at
+// which it worked, so it cannot be switched on by hand. It reports whether the connection was connecting.
+func settle(ctx context.Context, tx *db.Tx, connection id.ID, to Status) (settled bool, err error) {
+	n, err := tx.Exec(ctx, `
+		update connection set status = @status::text, updated_at = @now,
+			connected_at = case @status when 'active' then @now when 'reconnectRequired' then null else connected_at end
+		where team_id = @team and id = @id and status = 'connecting'`,
+		db.Args{"team": tx.Team, "id": connection, "status": to, "now": tx.Now})
+	if err != nil {
+		return false, fmt.Errorf("settle connection: %w", err)
+	}
+	return n > 0, nil
+}
+
+func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	_, err := tx.Exec(ctx, `delete from connection where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": connection})
+	if err != nil {
+		return fmt.Errorf("delete connection: %w", err)
+	}
+	return nil
+}
+
+func archive(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	_, err := tx.Exec(ctx, `update connection set status = 'archived', updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": connection, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("archive connection: %w", err)
+	}
+	return nil
+}
+
+// usage is what refers to a connection: any payment keeps it from being deleted, one under way from being archived.
+type usage struct{ Payments, PaymentsUnderWay bool }
+
+func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
+	u, err := db.Get[usage](ctx, tx, `select
+		exists (select from payment where team_id = @team and connection_id = @id) as payments,
+		exists (select from payment where team_id = @team and connection_id = @id and status in ('requested', 'sending', 'submitted')) as payments_under_way`,
+		db.Args{"team": tx.Team, "id": connection})
+	if err != nil {
+		return u, fmt.Errorf("read what uses the connection: %w", err)
+	}
+	return u, nil
+}
+
+// checkFunding refuses a funding account that is no bank account of the team.
+func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
+	if account.IsZero() {
+		return nil
+	}
+	path := []any{"settings", fundingAccount}
+	typ, err := db.Get[string](ctx, tx, `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return apierr.BadRequest.At(apierr.Issue{Message: "Account does not exist", Code: "notFound", Path: path, Schema: "body"})
+	case err != nil:
+		return fmt.Errorf("read funding account: %w", err)
+	case typ != "bank":
+		return errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: path, Schema: "body"})
+	}
+	return nil
+}
+
+func encode(values map[string]string) (json.RawMessage, error) {
+	out, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode settings: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,104 @@
+package layout
+
+import (
+	"context"
+
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// Endpoints are the routes of statement layouts.
+func Endpoints() []api.Endpoint {
+	const tag = "Statement layouts"
+	reads, writes, deletes := []string{"layouts:read"}, []string{"layouts:write"}, []string{"layouts:delete"}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statement-layouts", ID: "listStatementLayouts", Tag: tag, Summary: "List statement layouts", Scopes: reads,
+		}, list),
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/statement-layouts", ID: "createStatementLayout", Tag: tag, Summary: "Create a statement layout", Scopes: writes, Status: 201,
+			Doc: "Sections that are absent are those of the standard layout, with their locks; the team's first layout is its default unless isDefault says" +
+				" otherwise. Fails with 400 for an unknown account, column or listing (notFound), an id or name that is there twice (duplicate), an" +
+				" account that two columns of a kind of sections show to the same viewer (accountTwice), columns that build on each other in a ring" +
+				" (ring) and values of another type of column (contradiction), each with its path; for a formula that cannot be read (formulaInvalid," +
+				" context.position counts characters from 1); and with 409 for a name that exists (reason duplicateName).",
+		}, create),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statement-layouts/{id}", ID: "getStatementLayout", Tag: tag, Summary: "Read a statement layout", Scopes: reads,
+			Doc: "Fails with 404 for an unknown layout.",
+		}, get),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/statement-layouts/{id}", ID: "updateStatementLayout", Tag: tag, Summary: "Change a statement layout", Scopes: writes,
+			Doc: "Fields that are absent stay; sections and listingIds, when given, replace all. Sections and columns keep what refers to them by their id." +
+				" Saved statements keep the layout that they were saved with. Fails with 404 for an unknown layout, as creating does, with 400 for" +
+				" what the standard layout has locked (locked), and with 400 for a default that gives its place up to none while listings without a" +
+				" layout of their own rely on it (reason inUse).",
+		}, update),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: "/statement-layouts/{id}", ID: "deleteStatementLayout", Tag: tag, Summary: "Delete a statement layout", Scopes: deletes,
+			Doc: "Saved statements keep it. Fails with 404 for an unknown layout, and with 400 while listings rely on it: those that have it as their own" +
+				" and, when it is the default, those without a layout of their own (reason inUse, context.listingIds has at most 100).",
+		}, remove),
+	}
+}
+
+type listInput struct {
+	page.Params
+	Sort       string  `query:"sort" enum:"name,-name,createdAt,-createdAt,updatedAt,-updatedAt" default:"name"`
+	IDs        []id.ID `query:"ids"`
+	ListingIDs []id.ID `query:"listingIds" doc:"Layouts that one of the listings has as its own."`
+	AccountIDs []id.ID `query:"accountIds" doc:"Layouts that name one of the accounts in a column."`
+	IsDefault  *bool   `query:"isDefault"`
+	Search     string  `query:"search" maxLength:"200" doc:"Part of the name."`
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], error) {
+	q := layoutQuery(tx)
+	narrow := func(given bool, condition, name string, value any) {
+		if given {
+			q.And(condition, db.Args{name: value})
+		}
+	}
+	narrow(in.IDs != nil, "y.id = any(@ids::uuid[])", "ids", in.IDs)
+	narrow(in.ListingIDs != nil, `exists (select from layout_listing u
+		where u.team_id = y.team_id and u.layout_id = y.id and u.listing_id = any(@listings::uuid[]))`, "listings", in.ListingIDs)
+	narrow(in.AccountIDs != nil, `exists (select from jsonb_path_query(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value') v
+		where v -> 'accountIds' ?| @accounts::uuid[]::text[]
+			or exists (select from jsonb_array_elements(v -> 'references') r where (r ->> 'id')::uuid = any(@accounts::uuid[])))`, "accounts", in.AccountIDs)
+	if in.IsDefault != nil {
+		q.And("y.is_default = @default", db.Args{"default": *in.IsDefault})
+	}
+	narrow(in.Search != "", "y.name ilike @search", "search", page.Like(in.Search))
+	found, err := page.List[Layout](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	return found, complete(ctx, tx, tx.Team, found.Data)
+}
+
+type byID struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *byID) (*Layout, error) { return one(ctx, tx, in.ID) }
+
+func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	if err := hold(ctx, tx); err != nil {
+		return nil, err
+	}
+	l, err := one(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	listings, err := relying(ctx, tx, l, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(listings) > 0 {
+		return nil, errInUse.With(LockContext{LockReasons: []string{"listings"}, ListingIDs: listings})
+	}
+	_, err = tx.Exec(ctx, `delete from layout where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": l.ID})
+	return &api.None{}, err
+}

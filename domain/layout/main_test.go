@@ -1,0 +1,9 @@
+package layout_test
+
+import (
+	"testing"
+
+	"stayledger/platform/apitest"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }

@@ -1,0 +1,257 @@
+package layout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const (
+	designColumns = `y.id, y.name, y.version, y.summary_type, y.is_default, y.show_team_email, y.net_revenue_sections, y.other_sections, y.created_at,
+		y.updated_at`
+	layoutColumns = designColumns + `, coalesce((select jsonb_agg(jsonb_build_object('id', l.id, 'name', l.name) order by l.name, l.id)
+		from layout_listing u join listing l on l.team_id = u.team_id and l.id = u.listing_id
+		where u.team_id = y.team_id and u.layout_id = y.id), '[]') as active_listings`
+)
+
+func layoutQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: layoutColumns, From: "layout y", Where: []string{"y.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts:   page.Sorts{"name": {Expr: "y.name", Text: true}, "createdAt": {Expr: "y.created_at"}, "updatedAt": {Expr: "y.updated_at"}},
+		Default: "name", ID: "y.id",
+	}
+}
+
+func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
+	found, err := db.Select[Layout](ctx, tx, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,
+		db.Args{"team": tx.Team, "id": layoutID})
+	if err != nil {
+		return nil, fmt.Errorf("read statement layout: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &found[0], complete(ctx, tx, tx.Team, found)
+}
+
+// complete says what is called how now, and which accounts the layouts name.
+func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) error {
+	var ids []id.ID
+	for i := range layouts {
+		for _, s := range layouts[i].all() {
+			ids = append(ids, s.linked()...)
+		}
+	}
+	accounts, err := accountsOfTeam(ctx, tx, team, ids, nil)
+	if err != nil {
+		return err
+	}
+	for i := range layouts {
+		layouts[i].describe(accounts)
+	}
+	return nil
+}
+
+func (l *Layout) describe(accounts map[id.ID]AccountRef) {
+	l.SystemSections, l.LinkedAccounts = systemSections(), []AccountRef{}
+	for _, s := range l.all() {
+		s.useCurrentNames(accounts)
+		for _, v := range s.linked() {
+			a, exists := accounts[v]
+			if exists && !slices.ContainsFunc(l.LinkedAccounts, func(o AccountRef) bool { return o.ID == v }) {
+				l.LinkedAccounts = append(l.LinkedAccounts, a)
+			}
+		}
+	}
+	slices.SortFunc(l.LinkedAccounts, AccountRef.compare)
+}
+
+// accountsOfTeam reads accounts by id, and by code or name.
+func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, names []string) (map[id.ID]AccountRef, error) {
+	out := map[id.ID]AccountRef{}
+	if len(ids)+len(names) == 0 {
+		return out, nil
+	}
+	rows, err := db.Select[AccountRef](ctx, tx, `select id, code, name from account
+		where team_id = @team and (id = any(@ids::uuid[]) or code = any(@names::text[]) or name = any(@names::text[]))`,
+		db.Args{"team": team, "ids": ids, "names": names})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts of statement layouts: %w", err)
+	}
+	for _, a := range rows {
+		out[a.ID] = a
+	}
+	return out, nil
+}
+
+// designs reads layouts as statements keep them: those of some ids, or all.
+func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design, error) {
+	layouts, err := db.Select[Layout](ctx, tx, `select `+designColumns+`, '[]'::jsonb as active_listings from layout y
+		where y.team_id = @team and (@ids::uuid[] is null or y.id = any(@ids::uuid[])) order by y.id`, db.Args{"team": team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read statement layouts: %w", err)
+	}
+	if err := complete(ctx, tx, team, layouts); err != nil {
+		return nil, err
+	}
+	out := make([]Design, len(layouts))
+	for i := range layouts {
+		out[i] = *layouts[i].design()
+	}
+	return out, nil
+}
+
+// All are the layouts of a team that is in sight, oldest first.
+func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Design, error) {
+	return designs(ctx, tx, team, nil)
+}
+
+// ByID is a layout of the team. It fails with NOT_FOUND.
+func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
+	found, err := designs(ctx, tx, tx.Team, []id.ID{layoutID})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &found[0], nil
+}
+
+// Stored gives the designs as Chosen does, but only of stored layouts: a listing that has none, and no default, is missing.
+func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
+	type choice struct{ ListingID, LayoutID id.ID }
+	choices, err := db.Select[choice](ctx, tx, `
+		select x.listing_id, coalesce(u.layout_id, d.id) as layout_id
+		from unnest(@listings::uuid[]) as x (listing_id)
+		left join layout_listing u on u.team_id = @team and u.listing_id = x.listing_id
+		left join layout d on d.team_id = @team and d.is_default
+		where coalesce(u.layout_id, d.id) is not null`, db.Args{"team": tx.Team, "listings": listings})
+	if err != nil {
+		return nil, fmt.Errorf("read the layouts of listings: %w", err)
+	}
+	out := make(map[id.ID]*Design, len(listings))
+	if len(choices) == 0 {
+		return out, nil
+	}
+	chosen := map[id.ID]*Design{}
+	for _, c := range choices {
+		chosen[c.LayoutID] = nil
+	}
+	ids := make([]id.ID, 0, len(chosen))
+	for v := range chosen {
+		ids = append(ids, v)
+	}
+	found, err := designs(ctx, tx, tx.Team, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		chosen[*found[i].LayoutID] = &found[i]
+	}
+	for _, c := range choices {
+		if d := chosen[c.LayoutID]; d != nil {
+			out[c.ListingID] = d
+		}
+	}
+	return out, nil
+}
+
+// hold makes the changes of the team's layouts take turns: which is the default, and what listings rely on, depends on all of them.
+func hold(ctx context.Context, tx *db.Tx) error {
+	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
+		return fmt.Errorf("lock team: %w", err)
+	}
+	return nil
+}
+
+// relying are listings that would lose their layout, at most 100: those that chose it and, when it is the default, those that chose none.
+func relying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, error) {
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select l.id from listing l left join layout_listing u on u.team_id = l.team_id and u.listing_id = l.id
+		where l.team_id = @team and (@chosen and u.layout_id = @id or @default and u.layout_id is null)
+		order by l.id limit 100`, db.Args{"team": tx.Team, "id": l.ID, "chosen": chosen, "default": l.IsDefault})
+	if err != nil {
+		return nil, fmt.Errorf("read the listings of a statement layout: %w", err)
+	}
+	return ids, nil
+}
+
+const upsertLayout = `
+	insert into layout (team_id, id, name, version, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
+	values (@team, @id, @name, @version, @summary_type, @is_default, @show_team_email, @net_revenue, @other, @created_at, @updated_at)
+	on conflict (team_id, id) do update set name = excluded.name, version = excluded.version, summary_type = excluded.summary_type,
+		is_default = excluded.is_default, show_team_email = excluded.show_team_email, net_revenue_sections = excluded.net_revenue_sections,
+		other_sections = excluded.other_sections, updated_at = excluded.updated_at`
+
+func layoutStatement(tx *db.Tx, l *Layout) db.Stmt {
+	return db.Stmt{SQL: upsertLayout, Args: db.Args{
+		"team": tx.Team, "id": l.ID, "name": l.Name, "version": l.Version, "summary_type": l.SummaryType, "is_default": l.IsDefault,
+		"show_team_email": l.ShowTeamEmail, "net_revenue": l.NetRevenueSections, "other": l.OtherSections, "created_at": l.CreatedAt,
+		"updated_at": l.UpdatedAt,
+	}}
+}
+
+// resign takes the default away from every other layout.
+func resign(tx *db.Tx, defaultID id.ID) db.Stmt {
+	return db.Stmt{
+		SQL:  `update layout set is_default = false, version = version + 1, updated_at = @now where team_id = @team and is_default and id <> @id`,
+		Args: db.Args{"team": tx.Team, "id": defaultID, "now": tx.Now},
+	}
+}
+
+// assign makes the listings, and no others, those that have the layout as their own.
+func assign(tx *db.Tx, layoutID id.ID, listings []id.ID) []db.Stmt {
+	args := db.Args{"team": tx.Team, "id": layoutID, "listings": listings}
+	return []db.Stmt{
+		{SQL: `delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[])`, Args: args},
+		{SQL: `insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
+			on conflict (team_id, listing_id) do update set layout_id = excluded.layout_id where layout_listing.layout_id <> excluded.layout_id`, Args: args},
+	}
+}
+
+// insert stores designs as new layouts. A name that exists is left alone, and so is the team's default.
+func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
+	type row struct {
+		ID id.ID `json:"id"`
+		Design
+		Position int `json:"position"`
+	}
+	rows := make([]row, len(designs))
+	for i := range designs {
+		rows[i] = row{tx.NewID(), designs[i], i}
+	}
+	_, err := tx.Exec(ctx, `
+		insert into layout (team_id, id, name, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
+		select @team, x.id, x.name, x."summaryType",
+			x."isDefault" and not exists (select from layout y where y.team_id = @team and y.is_default),
+			x."showTeamEmail", x."netRevenueSections", x."otherSections", @now, @now
+		from jsonb_to_recordset(@rows) as x (id uuid, position integer, name text, "summaryType" text, "isDefault" boolean, "showTeamEmail" boolean,
+			"netRevenueSections" jsonb, "otherSections" jsonb)
+		order by x.position
+		on conflict (team_id, name) do nothing`, db.Args{"team": tx.Team, "rows": rows, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("store statement layouts: %w", err)
+	}
+	return nil
+}
+
+// compare orders accounts by code, those without one last, and by name.
+func (a AccountRef) compare(b AccountRef) int {
+	switch {
+	case a.Code != nil && b.Code == nil:
+		return -1
+	case a.Code == nil && b.Code != nil:
+		return 1
+	case a.Code != nil:
+		return cmp.Compare(*a.Code, *b.Code)
+	default:
+		return cmp.Compare(a.Name, b.Name)
+	}
+}

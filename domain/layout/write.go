@@ -1,0 +1,272 @@
+package layout
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// ColumnInput is a column as it is written.
+type ColumnInput struct {
+	ID      *id.ID     `json:"id,omitempty" doc:"Of a column that stays; a new one may bring the id that others refer to it by."`
+	Name    string     `json:"name" minLength:"1" maxLength:"200" doc:"Unique in the section."`
+	Locked  *bool      `json:"locked,omitempty" doc:"Read only, and left aside."`
+	Visible Visible    `json:"visible,omitempty" doc:"Absent means all."`
+	Type    ColumnType `json:"type"`
+	Value   Value      `json:"value,omitzero"`
+}
+
+// SectionInput is a section as it is written.
+type SectionInput struct {
+	ID        *id.ID        `json:"id,omitempty" doc:"Of a section that stays."`
+	Name      string        `json:"name" minLength:"1" maxLength:"200"`
+	Locked    *bool         `json:"locked,omitempty" doc:"Read only, and left aside."`
+	Visible   Visible       `json:"visible,omitempty" doc:"Absent means all."`
+	Aggregate bool          `json:"aggregate,omitempty" doc:"One row for everything instead of one per stay or expense."`
+	Columns   []ColumnInput `json:"columns" minItems:"1" maxItems:"50"`
+}
+
+// Create is the body of a new layout.
+type Create struct {
+	Name               string          `json:"name" minLength:"1" maxLength:"200"`
+	SummaryType        string          `json:"summaryType,omitempty" enum:"default,invoice" doc:"Absent means default."`
+	IsDefault          *bool           `json:"isDefault,omitempty" doc:"Takes the place of the default. Absent means true for the team's first layout, else false."`
+	ShowTeamEmail      bool            `json:"showTeamEmail,omitempty"`
+	NetRevenueSections *[]SectionInput `json:"netRevenueSections,omitempty" maxItems:"20" doc:"Absent means those of the standard layout."`
+	OtherSections      *[]SectionInput `json:"otherSections,omitempty" maxItems:"20" doc:"Absent means those of the standard layout."`
+	ListingIDs         []id.ID         `json:"listingIds,omitempty" maxItems:"10000" doc:"Listings that have it as their own from now on, whatever they had."`
+}
+
+// Update is the body of a changed layout; what is absent stays.
+type Update struct {
+	Name               *string         `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	SummaryType        *string         `json:"summaryType,omitempty" enum:"default,invoice"`
+	IsDefault          *bool           `json:"isDefault,omitempty" doc:"true takes the place of the default."`
+	ShowTeamEmail      *bool           `json:"showTeamEmail,omitempty"`
+	NetRevenueSections *[]SectionInput `json:"netRevenueSections,omitempty" maxItems:"20" doc:"Replaces all."`
+	OtherSections      *[]SectionInput `json:"otherSections,omitempty" maxItems:"20" doc:"Replaces all."`
+	ListingIDs         *[]id.ID        `json:"listingIds,omitempty" maxItems:"10000" doc:"Replaces all: those left out fall back on the default."`
+}
+
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
+	if err := hold(ctx, tx); err != nil {
+		return nil, err
+	}
+	c, err := drafted(ctx, tx, &in.Body)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.ListingIDs != nil {
+		c.listings = &in.Body.ListingIDs
+	}
+	return c.save(ctx, tx)
+}
+
+// Unsaved is the design of the layout that the body would make, stored nowhere: its name may be taken. It fails as createStatementLayout does
+// otherwise.
+func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
+	c, err := drafted(ctx, tx, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(ctx, tx); err != nil {
+		return nil, err
+	}
+	return c.after.design(), nil
+}
+
+func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
+	l := &Layout{
+		ID: tx.NewID(), Name: b.Name, Version: 1, SummaryType: cmp.Or(b.SummaryType, summaryDefault), ShowTeamEmail: b.ShowTeamEmail,
+		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+	}
+	c := &change{after: l}
+	if b.IsDefault != nil {
+		l.IsDefault = *b.IsDefault
+	} else {
+		others, err := db.Get[bool](ctx, tx, `select exists (select from layout where team_id = @team)`, db.Args{"team": tx.Team})
+		if err != nil {
+			return nil, fmt.Errorf("look for statement layouts: %w", err)
+		}
+		l.IsDefault = !others
+	}
+	if b.NetRevenueSections == nil || b.OtherSections == nil {
+		standard, err := teamStandard(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		l.NetRevenueSections, l.OtherSections = standard.NetRevenueSections, standard.OtherSections
+	}
+	c.write(tx, b.NetRevenueSections, b.OtherSections)
+	return c, nil
+}
+
+type updateInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
+	if err := hold(ctx, tx); err != nil {
+		return nil, err
+	}
+	before, err := one(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	l, b := *before, &in.Body
+	keep(&l.Name, b.Name)
+	keep(&l.SummaryType, b.SummaryType)
+	keep(&l.IsDefault, b.IsDefault)
+	keep(&l.ShowTeamEmail, b.ShowTeamEmail)
+	c := &change{before: before, after: &l, listings: b.ListingIDs}
+	c.write(tx, b.NetRevenueSections, b.OtherSections)
+	return c.save(ctx, tx)
+}
+
+// keep sets what is given.
+func keep[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+// change is a layout as it was, nil for a new one, and as it is to be.
+type change struct {
+	before, after *Layout
+	// netRevenue and other say that the sections of the kind are new.
+	netRevenue, other bool
+	// listings, when given, are all that have it as their own.
+	listings *[]id.ID
+}
+
+func (c *change) write(tx *db.Tx, netRevenue, other *[]SectionInput) {
+	if netRevenue != nil {
+		c.after.NetRevenueSections, c.netRevenue = sectionsOf(tx, *netRevenue), true
+	}
+	if other != nil {
+		c.after.OtherSections, c.other = sectionsOf(tx, *other), true
+	}
+}
+
+func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
+	out := make([]Section, len(given))
+	for i := range given {
+		in := &given[i]
+		s := Section{ID: idOf(tx, in.ID), Name: in.Name, Visible: cmp.Or(in.Visible, VisibleAll), Aggregate: in.Aggregate}
+		for j := range in.Columns {
+			c := in.Columns[j]
+			c.Value.References = nil // they are found anew
+			s.Columns = append(s.Columns, Column{ID: idOf(tx, c.ID), Name: c.Name, Visible: cmp.Or(c.Visible, VisibleAll), Type: c.Type, Value: c.Value})
+		}
+		out[i] = s
+	}
+	return out
+}
+
+func idOf(tx *db.Tx, given *id.ID) id.ID {
+	if given != nil && !given.IsZero() {
+		return *given
+	}
+	return tx.NewID()
+}
+
+// save checks and writes a layout.
+func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
+	if err := c.check(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := c.checkListings(ctx, tx); err != nil {
+		return nil, err
+	}
+	l := c.after
+	if c.before != nil && c.before.IsDefault && !l.IsDefault {
+		listings, err := relying(ctx, tx, c.before, false)
+		if err != nil {
+			return nil, err
+		}
+		if len(listings) > 0 {
+			return nil, errInUse.With(LockContext{LockReasons: []string{"listings"}, ListingIDs: listings})
+		}
+	}
+	var stmts []db.Stmt
+	if l.IsDefault {
+		stmts = append(stmts, resign(tx, l.ID))
+	}
+	changed, err := c.changed()
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		if l.UpdatedAt = day.At(tx.Now); c.before != nil {
+			l.Version++
+		}
+		stmts = append(stmts, layoutStatement(tx, l))
+	}
+	if c.listings != nil {
+		stmts = append(stmts, assign(tx, l.ID, *c.listings)...)
+	}
+	if len(stmts) == 0 {
+		return one(ctx, tx, l.ID)
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		if db.Constraint(err) == "layout_name" {
+			return nil, errDuplicateName.Because(err)
+		}
+		return nil, fmt.Errorf("write statement layout: %w", err)
+	}
+	return one(ctx, tx, l.ID)
+}
+
+// changed reports whether anything is laid out differently.
+func (c *change) changed() (bool, error) {
+	if c.before == nil {
+		return true, nil
+	}
+	was, err := json.Marshal(c.before.design())
+	if err != nil {
+		return false, fmt.Errorf("compare statement layouts: %w", err)
+	}
+	is, err := json.Marshal(c.after.design())
+	if err != nil {
+		return false, fmt.Errorf("compare statement layouts: %w", err)
+	}
+	return string(was) != string(is), nil
+}
+
+func (c *change) checkListings(ctx context.Context, tx *db.Tx) error {
+	if c.listings == nil || len(*c.listings) == 0 {
+		return nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": *c.listings})
+	if err != nil {
+		return fmt.Errorf("read listings: %w", err)
+	}
+	exists := make(map[id.ID]bool, len(found))
+	for _, v := range found {
+		exists[v] = true
+	}
+	var issues []apierr.Issue
+	for i, v := range *c.listings {
+		if !exists[v] {
+			issues = append(issues, issue("Listing does not exist", "notFound", "listingIds", i))
+		}
+	}
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	return nil
+}
+
+func issue(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}

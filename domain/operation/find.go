@@ -1,0 +1,52 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Ref is the path parameter of what belongs to one operation: a uuid, an op_ identifier, or the act_ identifier of the audit action that
+// started it. Embed it in the input (OPS-62, OPEN-27).
+type Ref struct {
+	ID        string `path:"id"`
+	operation id.ID
+	action    id.ID
+}
+
+// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed (AUTH-45).
+func (r *Ref) Resolve() []apierr.Issue {
+	var err error
+	if r.operation, err = id.Parse(r.ID); err == nil {
+		return nil
+	}
+	if r.operation, _ = id.ParseTyped("op", r.ID); !r.operation.IsZero() {
+		return nil
+	}
+	r.action, _ = id.ParseTyped("act", r.ID)
+	if strings.HasPrefix(r.ID, "op_") || strings.HasPrefix(r.ID, "act_") {
+		return nil
+	}
+	return []apierr.Issue{{Message: "Value is not an operation identifier", Code: "uuid", Path: []any{"id"}, Schema: "path"}}
+}
+
+// Find reads the operation that a resolved reference names, as far as the caller may read it; it fails with apierr.NotFound.
+func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
+	if r.operation.IsZero() && r.action.IsZero() {
+		return nil, apierr.NotFound
+	}
+	found, err := find(ctx, tx, r.operation, r.action)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	return found, err
+}
+
+// Acknowledged is the operation in the shape of an acknowledgement.
+func (o *Operation) Acknowledged() *Acknowledgement {
+	return &Acknowledgement{OperationID: o.ID, Type: o.Type, Status: o.Status, Resource: o.Resource}
+}

@@ -1,0 +1,113 @@
+// Package payee owns how contacts are paid: their ACH payment methods, sealed, verified, and which one counts.
+//
+// The numbers of a method never change: others make another method. A verified method becomes the default one, which is what its contact is
+// paid with, unless somebody has chosen another since. When a default method goes, none takes its place by itself: where money goes is for a
+// person to say.
+package payee
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+// Status says whether a method can be used.
+type Status string
+
+// The states.
+const (
+	Pending  Status = "pending"
+	Verified Status = "verified"
+	Rejected Status = "rejected"
+	Archived Status = "archived"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{string(Pending), string(Verified), string(Rejected), string(Archived)}
+}
+
+// What can be wrong with a request on a payment method.
+var (
+	errInUse    = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Payment method is still in use")
+	errNotReady = apierr.New(apierr.CodeBadRequest, "", "Payment method is not verified")
+)
+
+// LockContext tells the caller of a refused deletion what still uses the method.
+type LockContext struct {
+	LockReasons []string `json:"lockReasons"`
+}
+
+// Method is a payment method of a contact.
+type Method struct {
+	ID            id.ID           `json:"id"`
+	ContactID     id.ID           `json:"contactId"`
+	Kind          string          `json:"kind" enum:"ach"`
+	Status        Status          `json:"status"`
+	AccountHolder string          `json:"accountHolder"`
+	AccountType   pay.AccountType `json:"accountType" enum:"checking,savings"`
+	Last4         string          `json:"last4" doc:"Of the account number; nothing more of it is ever returned."`
+	RoutingLast4  string          `json:"routingLast4"`
+	IsDefault     bool            `json:"isDefault" doc:"The method that the contact is paid with."`
+	VerifiedAt    *day.Instant    `json:"verifiedAt"`
+	CreatedAt     day.Instant     `json:"createdAt"`
+	UpdatedAt     day.Instant     `json:"updatedAt"`
+
+	Numbers  []byte      `json:"-"`
+	ChosenAt day.Instant `json:"-"`
+}
+
+// Ready gives the default method, which is verified, of each of the contacts that has one.
+func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
+	methods, err := db.Select[Method](ctx, tx, `
+		select `+columns+` from payee_method m
+		where team_id = @team and contact_id = any(@contacts) and is_default`,
+		db.Args{"team": tx.Team, "contacts": contacts})
+	if err != nil {
+		return nil, fmt.Errorf("read payment methods: %w", err)
+	}
+	out := make(map[id.ID]Method, len(methods))
+	for i := range methods {
+		out[methods[i].ContactID] = methods[i]
+	}
+	return out, nil
+}
+
+// label is what the numbers of a method are sealed under.
+func label(method id.ID) string { return "payee_method:" + method.String() }
+
+// sealedNumbers are what Numbers holds.
+type sealedNumbers struct {
+	Routing string `json:"routing"`
+	Account string `json:"account"`
+}
+
+// Account opens the bank account of a method.
+func (m *Method) Account(box *seal.Box) (pay.Account, error) {
+	plain, err := box.Open(m.Numbers, label(m.ID))
+	if err != nil {
+		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
+	}
+	var n sealedNumbers
+	if err := json.Unmarshal(plain, &n); err != nil {
+		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
+	}
+	return pay.Account{Holder: m.AccountHolder, Routing: n.Routing, Number: n.Account, Type: m.AccountType}, nil
+}
+
+// seal puts the numbers of an account away.
+func (m *Method) seal(box *seal.Box, routing, account string) error {
+	plain, err := json.Marshal(sealedNumbers{Routing: routing, Account: account})
+	if err != nil {
+		return fmt.Errorf("payment method %v: %w", m.ID, err)
+	}
+	m.Numbers, m.Last4, m.RoutingLast4 = box.Seal(plain, label(m.ID)), account[len(account)-4:], routing[len(routing)-4:]
+	return nil
+}

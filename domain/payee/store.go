@@ -1,0 +1,150 @@
+package payee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default, m.chosen_at,
+	m.verified_at, m.created_at, m.updated_at, m.numbers`
+
+func query(tx *db.Tx, contact id.ID) page.Query {
+	return page.Query{
+		Columns: columns, From: "payee_method m", Where: []string{"m.team_id = @team", "m.contact_id = @contact"},
+		Args: db.Args{"team": tx.Team, "contact": contact}, Sorts: page.Sorts{"createdAt": {Expr: "m.created_at"}}, Default: "createdAt", ID: "m.id",
+	}
+}
+
+// exists fails with apierr.NotFound for an unknown contact.
+func exists(ctx context.Context, tx *db.Tx, contact id.ID) error {
+	return found(db.Get[int64](ctx, tx, `select 1::bigint from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact}))
+}
+
+// lockContact makes changes of one contact's methods take turns: at most one of them is the default.
+func lockContact(ctx context.Context, tx *db.Tx, contact id.ID) error {
+	return found(db.Get[int64](ctx, tx, `select 1::bigint from contact where team_id = @team and id = @id for no key update`,
+		db.Args{"team": tx.Team, "id": contact}))
+}
+
+func found(_ int64, err error) error {
+	if errors.Is(err, db.ErrNoRows) {
+		return apierr.NotFound
+	}
+	if err != nil {
+		return fmt.Errorf("read contact: %w", err)
+	}
+	return nil
+}
+
+// read reads a method, of one contact unless the contact is the zero id. Locked for update, no new payment refers to it until the transaction
+// ends.
+func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
+	m, err := db.Get[Method](ctx, tx, `
+		select `+columns+` from payee_method m where m.team_id = @team and m.id = @id and (m.contact_id = @contact or @contact::uuid is null) `+strings.Join(locked, " "),
+		db.Args{"team": tx.Team, "id": method, "contact": contact})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read payment method: %w", err)
+	}
+	return &m, nil
+}
+
+// alike are the methods in use of a contact that the same account could be.
+func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
+	rows, err := db.Select[Method](ctx, tx, `
+		select `+columns+` from payee_method m
+		where m.team_id = @team and m.contact_id = @contact and m.status in ('pending', 'verified') and m.last4 = @last4
+			and m.routing_last4 = @routing and m.account_holder = @holder and m.account_type = @type
+		order by m.id`,
+		db.Args{"team": tx.Team, "contact": m.ContactID, "last4": m.Last4, "routing": m.RoutingLast4, "holder": m.AccountHolder, "type": m.AccountType})
+	if err != nil {
+		return nil, fmt.Errorf("read payment methods: %w", err)
+	}
+	return rows, nil
+}
+
+func insert(ctx context.Context, tx *db.Tx, m *Method) error {
+	_, err := tx.Exec(ctx, `
+		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
+		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @now, @now)`,
+		db.Args{
+			"team": tx.Team, "id": m.ID, "contact": m.ContactID, "holder": m.AccountHolder, "type": m.AccountType, "last4": m.Last4,
+			"routing": m.RoutingLast4, "numbers": m.Numbers, "now": tx.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("keep payment method: %w", err)
+	}
+	return nil
+}
+
+// choose notes that somebody wants the contact to be paid this way from now on.
+func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
+	_, err := tx.Exec(ctx, `update payee_method set chosen_at = @now, updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("choose payment method: %w", err)
+	}
+	return nil
+}
+
+// prefer makes a verified method the default, unless the default was chosen later. The contact is locked.
+func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
+	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `
+			update payee_method d set is_default = false, updated_at = @now
+			where d.team_id = @team and d.contact_id = @contact and d.is_default and d.id <> @id
+				and d.chosen_at <= (select m.chosen_at from payee_method m where m.team_id = @team and m.id = @id)`, Args: args},
+		db.Stmt{SQL: `
+			update payee_method m set is_default = true, updated_at = @now
+			where m.team_id = @team and m.id = @id and not m.is_default and not exists (
+				select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, Args: args},
+	)
+	if err != nil {
+		return fmt.Errorf("change default payment method: %w", err)
+	}
+	return nil
+}
+
+// setStatus ends a verification: only methods in use change. It reports whether this one did.
+func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
+	n, err := tx.Exec(ctx, `
+		update payee_method set status = @status::text, is_default = is_default and @status = 'verified', updated_at = @now,
+			verified_at = case when @status = 'verified' then @now else verified_at end
+		where team_id = @team and id = @id and status in ('pending', 'verified')`,
+		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
+	if err != nil {
+		return false, fmt.Errorf("settle payment method: %w", err)
+	}
+	return n > 0, nil
+}
+
+func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update payee_method set status = 'archived', is_default = false, updated_at = @now where team_id = @team and id = @id and status <> 'archived'`,
+		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("archive payment method: %w", err)
+	}
+	return nil
+}
+
+// paying reports whether a payment with the method is under way.
+func paying(ctx context.Context, tx *db.Tx, method id.ID) (bool, error) {
+	under, err := db.Get[bool](ctx, tx, `
+		select exists (select from payment where team_id = @team and payee_method_id = @id and status in ('requested', 'sending', 'submitted'))`,
+		db.Args{"team": tx.Team, "id": method})
+	if err != nil {
+		return false, fmt.Errorf("read payments of the method: %w", err)
+	}
+	return under, nil
+}

@@ -1,0 +1,112 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const from = `payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
+	join payment_batch b on b.team_id = p.team_id and b.id = p.batch_id`
+
+// The texts of a failure are fixed: what a provider says of it stays with us.
+const columns = `p.id, p.short_ref, p.status, c.app_id as provider, p.connection_id, p.transaction_id, p.contact_id,
+	p.payee_method_id as contact_payment_method_id, p.funding_account_id, b.operation_id, p.amount, p.currency, p.date, case p.status
+		when 'failed' then jsonb_build_object('code', 'paymentFailed', 'message', 'The payment failed')
+		when 'canceled' then jsonb_build_object('code', 'paymentCanceled', 'message', 'The payment was canceled')
+		when 'returned' then jsonb_build_object('code', 'paymentReturned', 'message', 'The payment was returned') end as failure,
+	b.file_id, '/files/' || b.file_id || '/download' as file_url, (select r.transaction_id from payment_return r
+		where r.team_id = p.team_id and r.payment_id = p.id) as return_transaction_id, p.issues, p.created_at, p.sent_at, p.settled_at,
+	p.recovered_at, p.updated_at`
+
+type listInput struct {
+	page.Params
+	Sort          string   `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt" doc:"Default -date."`
+	Status        []Status `query:"status"`
+	ConnectionID  *id.ID   `query:"connectionId"`
+	ContactID     *id.ID   `query:"contactId"`
+	TransactionID *id.ID   `query:"transactionId"`
+	DateRange     string   `query:"dateRange" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+}
+
+// Resolve refuses what is no date range (PAG-33).
+func (in *listInput) Resolve() []apierr.Issue {
+	issues := in.Params.Resolve()
+	if _, err := day.ParseRange(in.DateRange, true); in.DateRange != "" && err != nil {
+		issues = append(issues, apierr.Issue{Message: "Value is not a date range", Code: "dateRange", Path: []any{"dateRange"}, Schema: "query"})
+	}
+	return issues
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], error) {
+	q := page.Query{
+		Columns: columns, From: from, Default: "-date", ID: "p.id",
+		Sorts: page.Sorts{"date": {Expr: "p.date"}, "amount": {Expr: "p.amount"}, "createdAt": {Expr: "p.created_at"}},
+	}
+	q.And("p.team_id = @team", db.Args{"team": tx.Team})
+	if in.Status != nil {
+		statuses := make([]string, len(in.Status))
+		for i := range in.Status {
+			statuses[i] = string(in.Status[i])
+		}
+		q.And("p.status = any(@statuses)", db.Args{"statuses": statuses})
+	}
+	if in.ConnectionID != nil {
+		q.And("p.connection_id = @connection", db.Args{"connection": *in.ConnectionID})
+	}
+	if in.ContactID != nil {
+		q.And("p.contact_id = @contact", db.Args{"contact": *in.ContactID})
+	}
+	if in.TransactionID != nil {
+		q.And("p.transaction_id = @transaction", db.Args{"transaction": *in.TransactionID})
+	}
+	if dates, err := day.ParseRange(in.DateRange, true); in.DateRange != "" && err == nil {
+		q.And("p.date >= @from and p.date < @to", db.Args{"from": dates.From, "to": dates.To})
+	}
+	return page.List[Payment](ctx, tx, q, in.Params, in.Sort)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payment, error) {
+	p, err := db.Get[Payment](ctx, tx, "select "+columns+" from "+from+" where p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": in.ID})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a payment: %w", err)
+	}
+	return &p, nil
+}
+
+// Payments are those of a transaction.
+type Payments struct {
+	Data []Payment `json:"data" doc:"The newest first: each is an attempt."`
+}
+
+func ofTransaction(ctx context.Context, tx *db.Tx, in *getInput) (*Payments, error) {
+	args := db.Args{"team": tx.Team, "id": in.ID}
+	known, err := db.Get[bool](ctx, tx, `select exists (select from transaction where team_id = @team and id = @id)`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read a transaction: %w", err)
+	}
+	if !known {
+		return nil, apierr.NotFound
+	}
+	found, err := db.Select[Payment](ctx, tx, "select "+columns+" from "+from+" where p.team_id = @team and p.transaction_id = @id order by p.id desc", args)
+	if err != nil {
+		return nil, fmt.Errorf("read the payments of a transaction: %w", err)
+	}
+	if found == nil {
+		found = []Payment{}
+	}
+	return &Payments{Data: found}, nil
+}

@@ -1,0 +1,126 @@
+package payout
+
+import (
+	"errors"
+
+	"stayledger/domain/ledger"
+	"stayledger/platform/apierr"
+)
+
+// cause is why a statement is skipped or has failed; it is stored, and told as a fixed text.
+type cause string
+
+const (
+	// What can be told of every statement before anything is written.
+	causeNotFound        cause = "notFound"
+	causeNotMember       cause = "notMember"
+	causeNotPublished    cause = "statementNotReadyForPayment"
+	causeNoAccount       cause = "requiredAccountMissing"
+	causeNotBank         cause = "notBankAccount"
+	causeAccountInactive cause = "accountInactive"
+	causeCurrency        cause = "currencyMismatch"
+	causeRecalculating   cause = "journalRecalculationPending"
+	causeArchive         cause = "archiveRequired"
+	causePaid            cause = "alreadyPaid"
+	// Nothing is due: no one is at fault.
+	causeNothingDue cause = "nothingDue"
+	causeSettled    cause = "settledElsewhere"
+	// What happened on the way.
+	causeUnfinished cause = "unfinished"
+	causeRefused    cause = "refused"
+	causePayment    cause = "paymentFailed"
+	causeReturned   cause = "paymentReturned"
+)
+
+var (
+	errNotReady      = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
+	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
+	errArchive       = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
+	errNotBank       = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
+)
+
+// refusals are the causes that a request is refused for as a whole, in the order in which they are checked. Those without a condition are
+// plain mistakes of the caller.
+var refusals = []struct {
+	cause     cause
+	condition *apierr.Error
+}{
+	{causeNotFound, apierr.BadRequest},
+	{causeNotMember, apierr.BadRequest},
+	{causeNotPublished, errNotReady},
+	{causeNotBank, errNotBank},
+	{causeAccountInactive, apierr.BadRequest},
+	{causeCurrency, apierr.BadRequest},
+	{causeRecalculating, errRecalculating},
+	{causeArchive, errArchive},
+	{causePaid, errPaid},
+}
+
+// skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any more, to pay.
+func (c cause) skips() bool { return c == causePaid || c == causeNothingDue || c == causeSettled }
+
+// texts of the causes; the locks and rules of the books have the text of their refusal.
+var texts = map[cause]string{
+	causeNotFound:        "The owner statement is not known",
+	causeNotMember:       "The contact is not a member of the ownership",
+	causeNotPublished:    "The owner statement is not published",
+	causeNoAccount:       "A required account assignment is missing",
+	causeNotBank:         "The account is not a bank account",
+	causeAccountInactive: "The account is inactive",
+	causeCurrency:        "The bank account has another currency",
+	causeRecalculating:   "Journals are being recalculated",
+	causeArchive:         "The original has to be archived or returned first",
+	causePaid:            "Already has a payment",
+	causeNothingDue:      "Nothing is due",
+	causeSettled:         "Other payouts have settled what was due",
+	causeUnfinished:      "The operation ended before this statement",
+	causeRefused:         "The payout was refused",
+	causePayment:         "A payment failed",
+	causeReturned:        "A payment came back",
+	"booksClosed":        "The books are closed on this date",
+	"statementPeriod":    "A published owner statement locks the period",
+	"statementInReview":  "An owner statement of the period is in review",
+	"listingInactive":    "The listing is inactive on this date",
+
+	"beforeStatementStartDate": "The date is before the statement start date",
+}
+
+func message(s Status, c cause) string {
+	switch {
+	case c != "":
+		return texts[c]
+	case s == Requested:
+		return "The payment was requested"
+	case s == Previewed:
+		return "The payouts can be made"
+	case s == Recorded:
+		return "The payouts are recorded"
+	default:
+		return texts[causeUnfinished]
+	}
+}
+
+// causeOf is the cause of a refusal of the books. The condition's text is static, so nothing of the request is kept.
+func causeOf(err error) cause {
+	refusal, ok := errors.AsType[*apierr.Error](err)
+	if !ok {
+		return causeRefused
+	}
+	if c := cause(refusal.Reason()); texts[c] != "" {
+		return c
+	}
+	return causeRefused
+}
+
+// shared reports refusals that do not depend on the statement, so that trying the others by themselves is pointless.
+func shared(err error) bool {
+	c := causeOf(err)
+	return errors.Is(err, ledger.ErrBooksClosed) || c == causeNoAccount || c == "beforeStatementStartDate"
+}
+
+// refused reports that a condition of the contract, and no defect or outage, is why something was not done.
+func refused(err error) bool {
+	e, ok := errors.AsType[*apierr.Error](err)
+	return ok && e.Code().Status() < 500
+}

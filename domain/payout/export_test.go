@@ -1,0 +1,7 @@
+package payout
+
+// Due and Divide are the arithmetic of payouts, for the property tests.
+var (
+	Due    = due
+	Divide = divide
+)

@@ -1,0 +1,210 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/account"
+	"stayledger/domain/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// facts are what payouts are decided on, loaded for all statements at once.
+type facts struct {
+	found     map[id.ID]*statement.Payable
+	histories map[chain]*history
+	// failed are the active payouts by statement whose payment has failed and was not recovered.
+	failed map[id.ID][]id.ID
+	// own are the bank accounts of owners who have one to be paid from.
+	own      map[id.ID]id.ID
+	assigned id.ID
+	banks    map[id.ID]bank
+}
+
+// bank is an account that may pay.
+type bank struct {
+	ID       id.ID
+	Bank     bool
+	Active   bool
+	Currency *string
+}
+
+// lock makes payouts of the same statements take turns, with whatever changes the statements as well: that locks the ownership period first.
+func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
+		db.Stmt{
+			SQL: `
+			select from listing_ownership_period where team_id = @team and id in (
+				select ownership_period_id from statement where team_id = @team and id = any(@ids)) order by id for share`,
+			Args: db.Args{"team": tx.Team, "ids": statements},
+		})
+	if err != nil {
+		return fmt.Errorf("lock ownership periods: %w", err)
+	}
+	return nil
+}
+
+func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, error) {
+	if toPay {
+		if err := lock(ctx, tx, r.StatementIDs); err != nil {
+			return nil, err
+		}
+	}
+	payables, err := statement.Payables(ctx, tx, r.StatementIDs, toPay)
+	if err != nil {
+		return nil, err
+	}
+	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
+	var periods, owners []id.ID
+	for i := range payables {
+		p := &payables[i]
+		f.found[p.ID] = p
+		periods = append(periods, p.OwnershipPeriodID)
+		for j := range p.Shares {
+			owners = append(owners, p.Shares[j].ContactID)
+		}
+	}
+	periods, owners = unique(periods), unique(owners)
+	if err := f.loadHistories(ctx, tx, payables, periods); err != nil {
+		return nil, err
+	}
+	if err := f.loadFailed(ctx, tx, r.StatementIDs); err != nil {
+		return nil, err
+	}
+	return f, f.loadAccounts(ctx, tx, r, owners)
+}
+
+// loadHistories reads the published statements since the first of the payables, and the payouts after its month began.
+func (f *facts) loadHistories(ctx context.Context, tx *db.Tx, payables []statement.Payable, periods []id.ID) error {
+	f.histories = map[chain]*history{}
+	if len(payables) == 0 {
+		return nil
+	}
+	first := payables[0].StartAt
+	for i := range payables {
+		first = day.Min(first, payables[i].StartAt)
+		f.histories[chainOf(&payables[i])] = &history{}
+	}
+	args := db.Args{"team": tx.Team, "periods": periods, "first": first}
+	type row struct {
+		OwnershipPeriodID id.ID
+		Currency          string
+		At                day.Day
+		Published         bool
+		Cents             money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select ownership_period_id, currency, end_at as at, true as published, balance_end - reserve as cents from statement
+		where team_id = @team and ownership_period_id = any(@periods) and status = 'published' and start_at >= @first
+		union all
+		select ownership_period_id, currency, txn_at, false, sum(cent_total)::bigint from ledger_entry
+		where team_id = @team and ownership_period_id = any(@periods) and party = 'owners' and status = 'active' and ledger in ('trust', 'operating')
+			and txn_at >= @first
+			and account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')
+		group by 1, 2, 3 order by 3`, args)
+	if err != nil {
+		return fmt.Errorf("read published statements and payouts: %w", err)
+	}
+	for _, r := range rows {
+		h := f.histories[chain{r.OwnershipPeriodID, r.Currency}]
+		switch {
+		case h == nil:
+		case r.Published:
+			h.published = append(h.published, published{r.At, r.Cents})
+		default:
+			h.paid = append(h.paid, paid{r.At, r.Cents})
+		}
+	}
+	return nil
+}
+
+// loadFailed finds payouts that count as paid although no money has moved.
+func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	type row struct{ StatementID, TransactionID id.ID }
+	rows, err := db.Select[row](ctx, tx, `
+		select distinct n.statement_id, n.transaction_id
+		from transaction_line n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id and t.type = 'payout' and t.status = 'active'
+		join payment p on p.team_id = n.team_id and p.transaction_id = n.transaction_id
+		where n.team_id = @team and n.statement_id = any(@statements) and p.status in ('failed', 'canceled') and p.recovered_at is null
+		order by 1, 2`, db.Args{"team": tx.Team, "statements": statements})
+	if err != nil {
+		return fmt.Errorf("find failed payments: %w", err)
+	}
+	f.failed = map[id.ID][]id.ID{}
+	for _, r := range rows {
+		f.failed[r.StatementID] = append(f.failed[r.StatementID], r.TransactionID)
+	}
+	return nil
+}
+
+// loadAccounts reads the accounts that may pay. The one that the request names must be a bank account.
+func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
+	type row struct{ ID, PayoutAccountID id.ID }
+	rows, err := db.Select[row](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
+		db.Args{"team": tx.Team, "owners": owners})
+	if err != nil {
+		return fmt.Errorf("read owners: %w", err)
+	}
+	have, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("read the account assignments: %w", err)
+	}
+	f.own, f.assigned = make(map[id.ID]id.ID, len(rows)), have[account.PayoutBankAccount]
+	ids := []id.ID{f.assigned}
+	for _, o := range rows {
+		f.own[o.ID] = o.PayoutAccountID
+		ids = append(ids, o.PayoutAccountID)
+	}
+	if r.BankAccountID != nil {
+		ids = append(ids, *r.BankAccountID)
+	}
+	f.banks = map[id.ID]bank{}
+	if err := f.addBanks(ctx, tx, ids); err != nil || r.BankAccountID == nil {
+		return err
+	}
+	return usable(f.banks, *r.BankAccountID, "bankAccountId")
+}
+
+// addBanks reads accounts that are not known yet.
+func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	ids = slices.DeleteFunc(unique(ids), func(v id.ID) bool { _, known := f.banks[v]; return known || v.IsZero() })
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := db.Select[bank](ctx, tx, `
+		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency from account where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read bank accounts: %w", err)
+	}
+	for _, b := range rows {
+		f.banks[b.ID] = b
+	}
+	return nil
+}
+
+// usable refuses an account, named in a field of the request, that cannot pay.
+func usable(banks map[id.ID]bank, account id.ID, field string) error {
+	switch b, known := banks[account]; {
+	case !known:
+		return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", field))
+	case !b.Bank:
+		return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", field))
+	case !b.Active:
+		return apierr.BadRequest.At(issueAt("The account is inactive", "accountInactive", field))
+	}
+	return nil
+}
+
+func chainOf(p *statement.Payable) chain { return chain{p.OwnershipPeriodID, p.Currency} }
+
+func unique(ids []id.ID) []id.ID {
+	slices.SortFunc(ids, id.ID.Compare)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,113 @@
+// Package payout pays owner statements: it decides what each member of an ownership is due, records the payouts as transactions, and asks a
+// payment provider for those that one can make.
+//
+// A payout is a transaction with one line of the owners that names its statement; a negative one is paid in by the owner. What is suggested
+// for a statement is never more than what is available on it and on every later published statement of its ownership period, since each of
+// these contains what the earlier ones left unpaid. Statements that are paid are locked, so that of two requests the second sees what the
+// first has paid.
+package payout
+
+import (
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Request is what to pay.
+type Request struct {
+	StatementIDs  []id.ID  `json:"statementIds" minItems:"1" maxItems:"5000" doc:"Published owner statements."`
+	Date          *day.Day `json:"date,omitempty" doc:"Date of the payouts; today when absent."`
+	BankAccountID *id.ID   `json:"bankAccountId,omitempty" doc:"Bank account that pays. Absent: the owner's payoutAccountId, else the account assigned to payout_bankAccount; through a provider, before that one, the connection's own."`
+	Amounts       []Amount `json:"amounts,omitempty" maxItems:"5000" doc:"Replace the suggestion of the statements that they name; members who are not named are paid nothing on these."`
+	ConnectionID  *id.ID   `json:"connectionId,omitempty" doc:"Payment provider that makes the payouts to owners. Absent: payouts are recorded only."`
+}
+
+// Amount is what a member is paid on a statement, whatever is available on it.
+type Amount struct {
+	StatementID id.ID       `json:"statementId"`
+	ContactID   id.ID       `json:"contactId" doc:"A member of the ownership period."`
+	CentTotal   money.Cents `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative when the owner pays in, 0 for no payout."`
+}
+
+// Resolve refuses statements that are named twice and amounts that belong to none of them.
+func (r *Request) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+	selected := make(map[id.ID]bool, len(r.StatementIDs))
+	for i, v := range r.StatementIDs {
+		if selected[v] {
+			issues = append(issues, issueAt("Statement is named twice", "duplicate", "statementIds", i))
+		}
+		selected[v] = true
+	}
+	type place struct{ statement, contact id.ID }
+	given := map[place]bool{}
+	for i := range r.Amounts {
+		a := &r.Amounts[i]
+		at := place{a.StatementID, a.ContactID}
+		switch {
+		case !selected[a.StatementID]:
+			issues = append(issues, issueAt("Statement is not one of those to pay", "notSelected", "amounts", i, "statementId"))
+		case given[at]:
+			issues = append(issues, issueAt("Member is named twice", "duplicate", "amounts", i, "contactId"))
+		}
+		given[at] = true
+	}
+	return issues[:min(len(issues), maxIssues)]
+}
+
+// maxIssues bounds what a refusal names one by one.
+const maxIssues = 100
+
+func issueAt(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}
+
+// Status is what became of a statement (OPEN-03).
+type Status string
+
+// The states.
+const (
+	Requested Status = "requested"
+	Previewed Status = "previewed"
+	Recorded  Status = "recorded"
+	Skipped   Status = "skipped"
+	Failed    Status = "failed"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{string(Requested), string(Previewed), string(Recorded), string(Skipped), string(Failed)}
+}
+
+// Entry is what became of one statement.
+type Entry struct {
+	StatementID id.ID    `json:"statementId"`
+	Status      Status   `json:"status"`
+	Payouts     []Payout `json:"payouts"`
+	Message     string   `json:"message" doc:"A fixed text of the status and its cause."`
+	Issues      []Issue  `json:"issues"`
+}
+
+// Payout is what one member gets, or pays in.
+type Payout struct {
+	ContactID     id.ID       `json:"contactId"`
+	Provider      *string     `json:"provider" doc:"App of the connection; null when the payout is recorded only."`
+	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owner pays in."`
+	TransactionID *id.ID      `json:"transactionId" doc:"Null in a preview."`
+	PaymentID     *id.ID      `json:"paymentId" doc:"The provider payment; null without a provider."`
+}
+
+// Issue is a finding about a payout. Nothing is refused for a warning.
+type Issue struct {
+	Code     string         `json:"code"`
+	Severity string         `json:"severity" enum:"error,warning"`
+	Context  map[string]any `json:"context"`
+}
+
+// The issues.
+const (
+	insufficientOwnerFunds   = "insufficientOwnerFunds"
+	insufficientManagerFunds = "insufficientManagerFunds"
+	recipientNotReady        = "payProviderRecipientNotReady"
+)

@@ -1,0 +1,63 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Attachment is a file of an expense on the statement.
+type Attachment struct {
+	ID                id.ID  `json:"id"`
+	TransactionID     id.ID  `json:"transactionId"`
+	Filename          string `json:"filename"`
+	ContentType       string `json:"contentType"`
+	ByteSize          int64  `json:"byteSize"`
+	IsOwnerAccessible bool   `json:"isOwnerAccessible"`
+	URL               string `json:"url" db:"-" doc:"Where the file is downloaded; a signed link stops working after 15 minutes."`
+}
+
+// Linker makes an address at which whoever has it downloads a file of a team until it expires.
+type Linker func(team, file id.ID, expires time.Time) string
+
+// linkLife is how long a link to an attachment works.
+const linkLife = 15 * time.Minute
+
+// attachmentsOf are the files of the transactions behind the expenses among entries. Rules ATT-15 and ATT-16.
+func attachmentsOf(ctx context.Context, tx *db.Tx, entries []entry, asOwner bool) ([]Attachment, error) {
+	var expenses []id.ID
+	for i := range entries {
+		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
+			expenses = append(expenses, *e.TransactionID)
+		}
+	}
+	if len(expenses) == 0 {
+		return []Attachment{}, nil
+	}
+	found, err := db.Select[Attachment](ctx, tx, `
+		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
+		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
+		where a.team_id = @team and a.transaction_id = any(@transactions) and (a.is_owner_accessible or not @as_owner::boolean)
+		order by a.transaction_id, a.position, a.id`,
+		db.Args{"team": tx.Team, "transactions": once(expenses), "as_owner": asOwner})
+	if err != nil {
+		return nil, fmt.Errorf("read attachments: %w", err)
+	}
+	for i := range found {
+		found[i].URL = "/files/" + found[i].ID.String() + "/download"
+	}
+	return found, nil
+}
+
+// sign replaces the addresses, which need a credential of the team, by links that work for whoever reads the statement.
+func (l Linker) sign(tx *db.Tx, attachments []Attachment) {
+	if l == nil {
+		return
+	}
+	for i := range attachments {
+		attachments[i].URL = l(tx.Team, attachments[i].ID, tx.Now.Add(linkLife))
+	}
+}

@@ -1,0 +1,232 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/account"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// historicNames are what the lines of statements may name.
+type historicNames struct {
+	accounts     map[id.ID]account.Classification // those that are posted to
+	reservations map[id.ID]bool
+	contacts     map[id.ID]bool
+}
+
+// namesOf reads what lines name.
+func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, error) {
+	type row struct {
+		Kind  string
+		ID    id.ID
+		Class account.Classification
+	}
+	wanted := map[string]map[id.ID]bool{"accounts": {}, "reservations": {}, "contacts": {}}
+	note := func(kind string, v *id.ID) {
+		if v != nil {
+			wanted[kind][*v] = true
+		}
+	}
+	for _, a := range all {
+		for i := range a.Lines {
+			note("accounts", a.Lines[i].AccountID)
+			note("reservations", a.Lines[i].ReservationID)
+			note("contacts", a.Lines[i].ContactID)
+		}
+	}
+	args := db.Args{"team": tx.Team}
+	for kind, set := range wanted {
+		ids := make([]id.ID, 0, len(set))
+		for v := range set {
+			ids = append(ids, v)
+		}
+		args[kind] = ids
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select 'account' as kind, a.id, c.classification as class from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+			where a.team_id = @team and a.id = any(@accounts) and a.type <> 'nonPosting'
+		union all select 'reservation', id, '' from reservation where team_id = @team and id = any(@reservations)
+		union all select 'contact', id, '' from contact where team_id = @team and id = any(@contacts)`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read what imported lines name: %w", err)
+	}
+	n := &historicNames{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]bool{}, contacts: map[id.ID]bool{}}
+	for _, r := range rows {
+		switch r.Kind {
+		case "account":
+			n.accounts[r.ID] = r.Class
+		case "reservation":
+			n.reservations[r.ID] = true
+		default:
+			n.contacts[r.ID] = true
+		}
+	}
+	return n, nil
+}
+
+// check refuses lines that name what the team does not have. Rules HST-18, HST-29, HST-41.
+func (n *historicNames) check(all []*arrival) error {
+	var f findings
+	for _, a := range all {
+		for i := range a.Lines {
+			l := &a.Lines[i]
+			if l.AccountID != nil && n.accounts[*l.AccountID] == "" {
+				f.add("Account is not known, or nothing is posted to it", "notFound", a.path, "lines", i, "accountId")
+			}
+			if l.ReservationID != nil && !n.reservations[*l.ReservationID] {
+				f.add("Reservation is not known", "notFound", a.path, "lines", i, "reservationId")
+			}
+			if l.ContactID != nil && !n.contacts[*l.ContactID] {
+				f.add("Contact is not known", "notFound", a.path, "lines", i, "contactId")
+			}
+		}
+	}
+	return f.err()
+}
+
+// historicEntries are the columns of entries to write.
+type historicEntries struct {
+	ids, statements, accounts, contacts, reservations []id.ID
+	codes, refs, triggers, descriptions               []string
+	dates                                             []day.Day
+	cents                                             []int64
+}
+
+func (e *historicEntries) args(tx *db.Tx) db.Args {
+	return db.Args{
+		"team": tx.Team, "now": tx.Now, "ids": e.ids, "statements": e.statements, "codes": e.codes, "refs": e.refs, "dates": e.dates,
+		"accounts": e.accounts, "cents": e.cents, "contacts": e.contacts, "reservations": e.reservations, "triggers": e.triggers,
+		"descriptions": e.descriptions,
+	}
+}
+
+// add appends an entry of a line: what the account is debited with.
+func (e *historicEntries) add(newID id.ID, a *arrival, l *HistoricLine, to posted) {
+	date := a.EndAt
+	if l.Date != nil {
+		date = *l.Date
+	}
+	e.ids, e.statements, e.accounts = append(e.ids, newID), append(e.statements, a.id), append(e.accounts, to.account)
+	e.contacts, e.reservations = append(e.contacts, to.contact), append(e.reservations, idOrZero(l.ReservationID))
+	e.codes, e.refs = append(e.codes, "historic:"+l.UniqueRef), append(e.refs, to.ref)
+	e.triggers, e.descriptions = append(e.triggers, to.trigger), append(e.descriptions, l.Description)
+	e.dates, e.cents = append(e.dates, date), append(e.cents, int64(to.debit))
+	a.entries++
+}
+
+// posted is where an entry of a line goes.
+type posted struct {
+	ref, trigger     string
+	account, contact id.ID
+	debit            money.Cents
+}
+
+func idOrZero(v *id.ID) id.ID {
+	if v == nil {
+		return id.Zero
+	}
+	return *v
+}
+
+// book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it is on a live payout.
+func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *historicEntries) {
+	f := HistoricFinancials{CentBalanceStart: a.CentBalanceStart}
+	for i := range a.Lines {
+		l := &a.Lines[i]
+		if l.Type == historicPayout {
+			f.CentTransfer -= l.CentTotal
+			s.bookPayout(tx, a, l, e)
+			continue
+		}
+		trigger := historicTrigger(names.accounts[*l.AccountID], l.CentTotal)
+		if trigger == triggerHistoricRevenue {
+			f.CentNetRevenue += l.CentTotal
+		} else {
+			f.CentExpenses += l.CentTotal
+		}
+		e.add(tx.NewID(), a, l, posted{ref: "line", trigger: trigger, account: *l.AccountID, debit: -l.CentTotal})
+	}
+	a.figures = f.complete(a.CentBalanceEnd)
+}
+
+// bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes none. Rules HST-50, HST-51.
+func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *historicEntries) {
+	to := posted{trigger: triggerHistoricPayout, account: s.distribution}
+	if l.ContactID != nil {
+		to.ref, to.contact, to.debit = "payout", *l.ContactID, l.CentTotal
+		e.add(tx.NewID(), a, l, to)
+		return
+	}
+	weights := make([]int64, len(a.period.Members))
+	for i := range weights {
+		weights[i] = a.period.Members[i].Split
+	}
+	for i, part := range money.Split(l.CentTotal, weights) {
+		if part == 0 {
+			continue
+		}
+		to.contact, to.debit = a.period.Members[i].ContactID, part
+		to.ref = "member:" + to.contact.String()
+		e.add(tx.NewID(), a, l, to)
+	}
+}
+
+// historicChunk bounds the lines that are written at once.
+const historicChunk = 10_000
+
+// chunks cuts statements into runs of so many lines, at least one statement each.
+func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
+	var out [][]*arrival
+	for len(all) > 0 {
+		n, sum := 1, lines(all[0])
+		for n < len(all) && sum+lines(all[n]) <= historicChunk {
+			sum += lines(all[n])
+			n++
+		}
+		out = append(out, all[:n])
+		all = all[n:]
+	}
+	return out
+}
+
+// checkLines refuses lines that name what the team does not have.
+func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
+	for _, part := range chunks(s.all, func(a *arrival) int { return len(a.Lines) }) {
+		names, err := namesOf(ctx, tx, part)
+		if err != nil {
+			return err
+		}
+		if err := names.check(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write stores placed statements with their lines.
+func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error {
+	names, err := namesOf(ctx, tx, part)
+	if err != nil {
+		return err
+	}
+	if err := names.check(part); err != nil {
+		return err
+	}
+	var entries historicEntries
+	for _, a := range part {
+		s.book(tx, a, names, &entries)
+	}
+	return storeHistoric(ctx, tx, part, &entries)
+}
+
+// answer tells what became of a statement.
+func (a *arrival) answer() HistoricStatement {
+	return HistoricStatement{
+		ID: a.id, UniqueRef: a.UniqueRef, Status: a.Status, Replaced: a.replaces != nil, JournalEntryCount: a.entries, ListingID: a.ListingID,
+		OwnershipPeriodID: a.period.ID, StartAt: a.StartAt, EndAt: a.EndAt, Currency: a.Currency, Financials: a.figures,
+	}
+}

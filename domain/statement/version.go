@@ -1,0 +1,107 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// publishedOf are the ids of those among the rows that are published.
+func publishedOf(rows []row) []id.ID {
+	var out []id.ID
+	for i := range rows {
+		if rows[i].Status == Published {
+			out = append(out, rows[i].ID)
+		}
+	}
+	return out
+}
+
+// keepVersions keeps what published statements say, figures and lines, before they are reopened.
+func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		insert into statement_version (team_id, statement_id, version, published_at, reopened_at,
+			balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines)
+		select v.team_id, v.id, 1 + (select count(*) from statement_version o where o.team_id = @team and o.statement_id = v.id), v.published_at, @now::timestamptz,
+			v.balance_start, v.net_revenue, v.expenses, v.payouts, v.balance_end, v.reserve, l.lines
+		from statement v cross join lateral (
+			select coalesce(jsonb_agg(jsonb_build_object('sourceId', e.source_id, 'txnCode', e.txn_code, 'ref', e.ref, 'date', e.date, 'section', e.section,
+				'description', e.description, 'account', jsonb_build_object('id', e.account_id, 'name', a.name), 'reservation', case when r.id is not null then
+					jsonb_build_object('id', r.id, 'guestName', r.guest_name, 'confirmationCode', r.confirmation_code, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
+				'transactionId', e.transaction_id, 'total', e.total) order by e.date, e.id), '[]') as lines
+			from (
+				select e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id,
+					e.transaction_id, -e.cent_total as total
+				from ledger_entry e cross join `+specialAccounts+`
+				left join transaction x on x.team_id = @team and x.id = e.transaction_id
+				where e.team_id = @team and e.statement_id = v.id
+			) e
+			join account a on a.team_id = @team and a.id = e.account_id
+			left join reservation r on r.team_id = @team and r.id = e.reservation_id
+			where e.section <> 'balanceStart'
+		) l where v.team_id = @team and v.id = any(@ids) and v.status = 'published'`,
+		db.Args{"team": tx.Team, "ids": statements, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("keep published statements: %w", err)
+	}
+	return nil
+}
+
+// versionsOf counts how often statements were published and reopened.
+func versionsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]int64, error) {
+	type counted struct {
+		StatementID id.ID
+		Versions    int64
+	}
+	found, err := db.Select[counted](ctx, tx, `
+		select statement_id, count(*) as versions from statement_version where team_id = @team and statement_id = any(@ids) group by statement_id`,
+		db.Args{"team": tx.Team, "ids": statements})
+	if err != nil {
+		return nil, fmt.Errorf("count versions of statements: %w", err)
+	}
+	out := make(map[id.ID]int64, len(found))
+	for _, c := range found {
+		out[c.StatementID] = c.Versions
+	}
+	return out, nil
+}
+
+// version is what a statement said while it was published.
+type version struct {
+	Version      int64
+	PublishedAt  day.Instant
+	ReopenedAt   day.Instant
+	BalanceStart money.Cents
+	NetRevenue   money.Cents
+	Expenses     money.Cents
+	Payouts      money.Cents
+	BalanceEnd   money.Cents
+	Reserve      money.Cents
+	Lines        json.RawMessage
+}
+
+func (v *version) financials() Financials {
+	f := Financials{BalanceStart: v.BalanceStart, NetRevenue: v.NetRevenue, Expenses: v.Expenses, Payouts: v.Payouts, Reserve: v.Reserve}.complete()
+	f.BalanceEnd, f.Available = v.BalanceEnd, v.BalanceEnd-v.Reserve
+	return f
+}
+
+// lastVersion is the last that was kept of a statement, nil when it was never reopened.
+func lastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, error) {
+	v, err := db.Get[version](ctx, tx, `
+		select version, published_at, reopened_at, balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines
+		from statement_version where team_id = @team and statement_id = @id order by version desc limit 1`, db.Args{"team": tx.Team, "id": statement})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil //nolint:nilnil // it was never reopened
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read version of a statement: %w", err)
+	}
+	return &v, nil
+}

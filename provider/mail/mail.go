@@ -1,0 +1,104 @@
+// Package mail sends messages: through an SMTP server, or into a folder for development.
+//
+// What a message says comes from people: names, subjects, addresses. None of it can add a header or a recipient: control characters are
+// taken out of display text, and an address that is more than one address is refused.
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Message is a mail to one person.
+type Message struct {
+	// Key makes the Message-Id: the same key is the same message to every mail server on its way. Letters, digits, dots and dashes.
+	Key string
+	// Date is when the message was written, the same at every attempt to send it.
+	Date    time.Time
+	To      string // address alone
+	ToName  string
+	ReplyTo string // address alone; empty for none
+	From    string // display name; the address is the sender's own
+	Subject string
+	Text    string
+	HTML    string // empty for none
+}
+
+// Sender delivers messages. An error that is ErrRefused is final; any other may pass, and the same message can be sent again. Sending may
+// have succeeded all the same when the error is not ErrRefused.
+type Sender interface {
+	Send(ctx context.Context, m Message) error
+}
+
+// ErrRefused means that this message will never be taken: it is malformed, or the server refuses its recipient or its content for good.
+var ErrRefused = errors.New("mail: the message is refused")
+
+var keyForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?$`)
+
+// subjectLimit in characters; what is longer is cut.
+const subjectLimit = 200
+
+// compose makes the message as it goes over the wire, from the sender's own address.
+func (m *Message) compose(from string) (*gomail.Msg, error) {
+	if !keyForm.MatchString(m.Key) {
+		return nil, fmt.Errorf("%w: key %q", ErrRefused, m.Key)
+	}
+	if m.Date.IsZero() {
+		return nil, fmt.Errorf("%w: no date", ErrRefused)
+	}
+	to, err := address(m.To)
+	if err != nil {
+		return nil, err
+	}
+	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	out.FromMailAddress(&mail.Address{Name: display(m.From), Address: from})
+	out.ToMailAddress(&mail.Address{Name: display(m.ToName), Address: to})
+	if m.ReplyTo != "" {
+		reply, err := address(m.ReplyTo)
+		if err != nil {
+			return nil, err
+		}
+		out.ReplyToMailAddress(&mail.Address{Address: reply})
+	}
+	out.SetDateWithValue(m.Date.UTC())
+	out.SetMessageIDWithValue(m.Key + "@" + from[strings.LastIndexByte(from, '@')+1:])
+	out.Subject(cut(display(m.Subject), subjectLimit))
+	// A program wrote this to one person: out-of-office programs stay silent, and it is no list that one could leave.
+	out.SetGenHeader("Auto-Submitted", "auto-generated")
+	out.SetGenHeader("X-Auto-Response-Suppress", "All")
+	out.SetBodyString(gomail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		out.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	return out, nil
+}
+
+// address checks that text is one address and nothing else.
+func address(text string) (string, error) {
+	a, err := mail.ParseAddress(text)
+	if err != nil || a.Name != "" || a.Address != text || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		return "", fmt.Errorf("%w: not an address", ErrRefused)
+	}
+	return a.Address, nil
+}
+
+// display makes one line of a text that people wrote.
+func display(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+func cut(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return string(runes[:limit-1]) + "…"
+}

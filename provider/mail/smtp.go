@@ -1,0 +1,177 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Timeout is how long one message may take from the first packet to the last; a client of ours waits no longer for anybody.
+const Timeout = 25 * time.Second
+
+// SMTPConfig names a mail server. The connection is encrypted and the server's certificate is checked, unless Plain.
+type SMTPConfig struct {
+	Host     string
+	Port     int
+	Username string // empty: no authentication
+	Password string
+	// From is the sender's own address.
+	From string
+	// Implicit starts with TLS (port 465) instead of asking for it with STARTTLS.
+	Implicit bool
+	// Plain does without TLS, which only a server on the same machine may.
+	Plain bool
+	// Timeout of a message; zero means Timeout, and it is never longer.
+	Timeout time.Duration
+	// Roots are the authorities to trust; nil means the system's.
+	Roots *x509.CertPool
+}
+
+var errAddress = errors.New("not an address such as smtp://user:password@mail.example.com:587 or smtps://…:465; tls=none is for a server on the same machine")
+
+// ParseSMTP reads the address of a mail server: smtp:// asks for TLS with STARTTLS (port 587 when none is named), smtps:// starts with it
+// (port 465), smtp://…?tls=none does without and is refused for any host but this one. No error quotes the address: it holds a password.
+func ParseSMTP(server, from string) (SMTPConfig, error) {
+	c := SMTPConfig{From: from}
+	u, err := url.Parse(server)
+	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "" {
+		return c, errAddress
+	}
+	c.Host = u.Hostname()
+	switch u.Scheme {
+	case "smtp":
+		c.Port = 587
+	case "smtps":
+		c.Port, c.Implicit = 465, true
+	default:
+		return c, errAddress
+	}
+	if text := u.Port(); text != "" {
+		if c.Port, err = strconv.Atoi(text); err != nil {
+			return c, errAddress
+		}
+	}
+	query := u.Query()
+	c.Plain = query.Get("tls") == "none"
+	query.Del("tls")
+	if len(query) > 0 || u.RawQuery != "" && !c.Plain {
+		return c, errAddress
+	}
+	if u.User != nil {
+		c.Username = u.User.Username()
+		c.Password, _ = u.User.Password()
+	}
+	return c, c.check()
+}
+
+func (c *SMTPConfig) check() error {
+	if c.Host == "" || c.Port < 1 || c.Port > 65535 || c.Plain && (c.Implicit || !loopback(c.Host)) {
+		return errAddress
+	}
+	if _, err := address(c.From); err != nil {
+		return errors.New("the sender is not an address such as statements@example.com")
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// SMTP hands messages to a mail server, each over a connection of its own.
+type SMTP struct{ config SMTPConfig }
+
+// NewSMTP checks the settings; it does not connect.
+func NewSMTP(c SMTPConfig) (*SMTP, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("mail server: %w", err)
+	}
+	if c.Timeout <= 0 || c.Timeout > Timeout {
+		c.Timeout = Timeout
+	}
+	return &SMTP{c}, nil
+}
+
+// Send delivers a message to the server. A message that the server took counts as sent, whatever became of the connection after.
+func (s *SMTP) Send(ctx context.Context, m Message) error {
+	msg, err := m.compose(s.config.From)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	var opened net.Conn
+	client, err := s.client(func(dialing context.Context, network, target string) (net.Conn, error) {
+		var err error
+		if opened, err = s.dial(dialing, network, target); err == nil {
+			// The client knows no context once it is connected, and gives every step a deadline of its own.
+			context.AfterFunc(ctx, func() { _ = opened.Close() })
+		}
+		return opened, err
+	})
+	if err != nil {
+		return fmt.Errorf("mail server: %w", err)
+	}
+	err = client.DialAndSendWithContext(ctx, msg)
+	switch {
+	case err == nil || msg.IsDelivered():
+		return nil
+	case final(err):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return fmt.Errorf("send mail: %w", err)
+}
+
+func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
+	c := &s.config
+	options := []gomail.Option{
+		gomail.WithPort(c.Port), gomail.WithTimeout(c.Timeout), gomail.WithTLSConfig(s.tls()), gomail.WithDialContextFunc(dial), gomail.WithoutNoop(),
+	}
+	switch {
+	case c.Implicit:
+		options = append(options, gomail.WithSSL())
+	case c.Plain:
+		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
+	default:
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	}
+	if c.Username != "" {
+		options = append(options, gomail.WithUsername(c.Username), gomail.WithPassword(c.Password), gomail.WithOpportunisticSMTPAuth(
+			gomail.SMTPAuthSCRAMSHA256PLUS, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
+	}
+	return gomail.NewClient(c.Host, options...)
+}
+
+func (s *SMTP) tls() *tls.Config {
+	return &tls.Config{ServerName: s.config.Host, MinVersion: tls.VersionTLS12, RootCAs: s.config.Roots}
+}
+
+func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, error) {
+	if s.config.Implicit {
+		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, target)
+	}
+	return new(net.Dialer).DialContext(ctx, network, target)
+}
+
+// final reports that the server refused this very message with a 5xx. What it refuses before it knows the recipient (our address, our
+// credentials) is a matter of settings that can be mended.
+func final(err error) bool {
+	sent, ok := errors.AsType[*gomail.SendError](err)
+	if !ok || sent.ErrorCode() < 500 {
+		return false
+	}
+	switch sent.Reason { //nolint:exhaustive // the steps at which a server judges the message
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+		return true
+	default:
+		return false
+	}
+}

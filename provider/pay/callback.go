@@ -1,0 +1,129 @@
+package pay
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// CallbackType is the only kind of message that providers call back with.
+const CallbackType = "payment.updated"
+
+// CallbackTolerance is how far the time of a callback may be from ours: an old message that somebody kept is refused.
+const CallbackTolerance = 5 * time.Minute
+
+// ErrCallback means that a callback is not to be believed: its signature, its time or its form is wrong.
+var ErrCallback = errors.New("callback of the payment provider is not to be believed")
+
+// Signature is what the headers webhook-id, webhook-timestamp and webhook-signature of a callback hold (Standard Webhooks).
+type Signature struct {
+	ID        string
+	Timestamp string // seconds since 1970
+	Value     string // "v1," and base64, several parted by blanks while a secret is being changed
+}
+
+// Callback tells that a payment has another state. The same one can come several times and in any order.
+type Callback struct {
+	ID      string // of the message: its repetitions have the same
+	Outcome Outcome
+}
+
+type callbackMessage struct {
+	ID   string       `json:"id"`
+	Type string       `json:"type"`
+	Data wireCallback `json:"data"`
+}
+
+type wireCallback struct {
+	Key   string `json:"key"`
+	ID    string `json:"id"`
+	State State  `json:"state"`
+	Code  string `json:"code,omitempty"`
+}
+
+// SignCallback makes the message of a callback and its signature.
+func SignCallback(secret string, c Callback, at time.Time) (Signature, []byte, error) {
+	key, err := callbackKey(secret)
+	if err != nil {
+		return Signature{}, nil, err
+	}
+	body, err := json.Marshal(callbackMessage{ID: c.ID, Type: CallbackType, Data: wireCallback{
+		Key: c.Outcome.Key, ID: c.Outcome.Ref, State: c.Outcome.State, Code: c.Outcome.Code,
+	}})
+	if err != nil {
+		return Signature{}, nil, err //nolint:wrapcheck // strings always marshal
+	}
+	s := Signature{ID: c.ID, Timestamp: strconv.FormatInt(at.Unix(), 10)}
+	s.Value = "v1," + base64.StdEncoding.EncodeToString(s.mac(key, body))
+	return s, body, nil
+}
+
+// VerifyCallback reads a callback that was signed with the secret, or fails with ErrCallback. It says nothing of who else has the secret: one
+// connection, one secret.
+func VerifyCallback(secret string, s Signature, body []byte, now time.Time) (Callback, error) {
+	key, err := callbackKey(secret)
+	if err != nil {
+		return Callback{}, err
+	}
+	if !s.signed(key, body) {
+		return Callback{}, ErrCallback
+	}
+	seconds, err := strconv.ParseInt(s.Timestamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > CallbackTolerance {
+		return Callback{}, ErrCallback
+	}
+	var m callbackMessage
+	if err := json.Unmarshal(body, &m); err != nil || m.ID != s.ID || m.Type != CallbackType {
+		return Callback{}, ErrCallback
+	}
+	o, err := wirePayment{ID: m.Data.ID, Key: m.Data.Key, State: m.Data.State, Code: m.Data.Code}.outcome()
+	if err != nil {
+		return Callback{}, ErrCallback
+	}
+	return Callback{ID: m.ID, Outcome: o}, nil
+}
+
+func (s Signature) signed(key, body []byte) bool {
+	if s.ID == "" || len(s.ID) > maxRef || len(s.Value) > 2000 {
+		return false
+	}
+	want := s.mac(key, body)
+	for value := range strings.FieldsSeq(s.Value) {
+		encoded, isV1 := strings.CutPrefix(value, "v1,")
+		if !isV1 {
+			continue
+		}
+		if got, err := base64.StdEncoding.DecodeString(encoded); err == nil && hmac.Equal(got, want) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s Signature) mac(key, body []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write([]byte(s.ID + "." + s.Timestamp + ".")) // never fails
+	_, _ = h.Write(body)
+	return h.Sum(nil)
+}
+
+// callbackKey reads a secret: base64 after "whsec_", or any text as it is; at least 16 bytes.
+func callbackKey(secret string) ([]byte, error) {
+	key := []byte(secret)
+	if encoded, isEncoded := strings.CutPrefix(secret, "whsec_"); isEncoded {
+		decoded, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return nil, &SettingsError{Field: "callbackSecret", Problem: "has no base64 behind whsec_"}
+		}
+		key = decoded
+	}
+	if len(key) < 16 {
+		return nil, &SettingsError{Field: "callbackSecret", Problem: "has fewer than 16 bytes"}
+	}
+	return key, nil
+}

@@ -1,0 +1,384 @@
+package pay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// HTTPSettings are what a connection to an HTTP provider is set up with.
+type HTTPSettings struct {
+	// BaseURL is where the protocol starts: the path /v1/payments is put behind it.
+	BaseURL string `json:"baseUrl"`
+}
+
+// HTTPCredentials are its secrets.
+type HTTPCredentials struct {
+	APIKey string `json:"apiKey"`
+	// CallbackSecret is what the provider signs its callbacks with; without it none is believed.
+	CallbackSecret string `json:"callbackSecret,omitempty"`
+}
+
+// HTTPOption changes what an HTTP provider may do.
+type HTTPOption func(*httpProvider)
+
+// AllowPrivate lets an HTTP provider be called at private addresses and without TLS, such as the sandbox on the same machine. It is the
+// operator's choice and never a team's.
+func AllowPrivate(allow bool) HTTPOption {
+	return func(p *httpProvider) { p.private = allow }
+}
+
+// Within shortens the time that a call may take; 0 and more than Timeout are Timeout.
+func Within(d time.Duration) HTTPOption {
+	return func(p *httpProvider) {
+		if d > 0 && d < Timeout {
+			p.timeout = d
+		}
+	}
+}
+
+const (
+	parallel  = 4       // payments of a batch that are on their way at a time
+	maxAnswer = 1 << 20 // bytes that are read of an answer
+)
+
+type httpProvider struct {
+	base    string
+	key     string
+	private bool
+	timeout time.Duration
+	client  *http.Client
+}
+
+// NewHTTP speaks to a provider over the network as docs/guides/payment-provider.md says. It fails with a SettingsError. Every call takes at most
+// Timeout, follows no redirect and tells nothing of what was sent or answered in its errors.
+func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Provider, error) {
+	var s HTTPSettings
+	if err := decodeSettings(settings, &s, "settings"); err != nil {
+		return nil, err
+	}
+	var c HTTPCredentials
+	if err := decodeSettings(credentials, &c, "credentials"); err != nil {
+		return nil, err
+	}
+	p := &httpProvider{key: c.APIKey, timeout: Timeout}
+	for _, option := range options {
+		option(p)
+	}
+	if err := p.address(s.BaseURL); err != nil {
+		return nil, err
+	}
+	if !printable(c.APIKey, 500) {
+		return nil, &SettingsError{Field: "apiKey", Problem: "is missing or holds characters that no key has"}
+	}
+	if c.CallbackSecret != "" {
+		if _, err := callbackKey(c.CallbackSecret); err != nil {
+			return nil, err
+		}
+	}
+	network := publicNetwork
+	if p.private {
+		network = privateNetwork
+	}
+	p.client = &http.Client{
+		Transport:     network(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return p, nil
+}
+
+func (p *httpProvider) address(base string) error {
+	refuse := func(problem string) error { return &SettingsError{Field: "baseUrl", Problem: problem} }
+	u, err := url.Parse(base)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return refuse("is not an address such as https://pay.example.com")
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return refuse("has more than a host and a path")
+	case u.Scheme != "https" && (u.Scheme != "http" || !p.private):
+		return refuse("does not start with https://")
+	}
+	p.base = strings.TrimSuffix(u.String(), "/")
+	return nil
+}
+
+// Check asks the provider whether it would take payments.
+func (p *httpProvider) Check(ctx context.Context) error {
+	var s wireStatus
+	if err := p.call(ctx, request{method: http.MethodGet, path: "/v1/status"}, &s); err != nil {
+		return fmt.Errorf("check: %w", unlessRefused(err))
+	}
+	switch s.Status {
+	case "ready":
+		return nil
+	case "notReady":
+		return fmt.Errorf("check: %w", ErrNotReady)
+	default:
+		return fmt.Errorf("check: %w", ErrUnavailable)
+	}
+}
+
+// unlessRefused turns a refusal of a question into unavailable: a provider that speaks the protocol refuses none.
+func unlessRefused(err error) error {
+	if errors.Is(err, ErrRefused) {
+		return ErrUnavailable
+	}
+	return err
+}
+
+// VerifyAccount asks the provider about an account.
+func (p *httpProvider) VerifyAccount(ctx context.Context, key string, a Account) (Verification, error) {
+	var v wireVerified
+	r := request{method: http.MethodPost, path: "/v1/account-verifications", key: key, body: wireVerification{Account: a}}
+	if err := p.call(ctx, r, &v); err != nil {
+		return "", fmt.Errorf("verify account: %w", err)
+	}
+	if v.Result != Verified && v.Result != Rejected {
+		return "", fmt.Errorf("verify account: %w", ErrUnavailable)
+	}
+	return v.Result, nil
+}
+
+// Submit sends every payment by itself, at most four at a time.
+func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
+	s := &submission{payments: b.Payments, outcomes: make([]*Outcome, len(b.Payments))}
+	var group sync.WaitGroup
+	for range min(parallel, len(b.Payments)) {
+		group.Go(func() {
+			for i, more := s.take(ctx); more; i, more = s.take(ctx) {
+				s.settle(i, p.submit(ctx, &b.Payments[i]))
+			}
+		})
+	}
+	group.Wait()
+	return s.receipt()
+}
+
+// submission is a batch on its way. After the first failure no more payments are sent; those on their way are waited for.
+type submission struct {
+	payments []Payment
+
+	mu       sync.Mutex
+	next     int
+	outcomes []*Outcome
+	err      error
+}
+
+type submitted struct {
+	outcome Outcome
+	err     error
+}
+
+func (s *submission) take(ctx context.Context) (int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || s.next == len(s.payments) {
+		return 0, false
+	}
+	if err := ctx.Err(); err != nil {
+		s.err = cut(err)
+		return 0, false
+	}
+	s.next++
+	return s.next - 1, true
+}
+
+func (s *submission) settle(i int, r submitted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.err == nil {
+		s.outcomes[i] = &r.outcome
+	} else if s.err == nil {
+		s.err = r.err
+	}
+}
+
+func (s *submission) receipt() (Receipt, error) {
+	r := Receipt{Outcomes: make([]Outcome, 0, len(s.outcomes))}
+	for _, o := range s.outcomes {
+		if o != nil {
+			r.Outcomes = append(r.Outcomes, *o)
+		}
+	}
+	if s.err != nil {
+		return r, fmt.Errorf("submit payments: %w", s.err)
+	}
+	return r, nil
+}
+
+func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
+	var w wirePayment
+	r := request{method: http.MethodPost, path: "/v1/payments", key: y.Key, body: wireOrder{
+		Amount: y.Amount, Currency: y.Currency, Date: y.Date, Memo: y.Memo, Recipient: y.Recipient,
+	}}
+	if err := p.call(ctx, r, &w); err != nil {
+		if refused, is := errors.AsType[*RefusedError](err); is {
+			return submitted{outcome: Outcome{Key: y.Key, State: Failed, Code: refused.Code}}
+		}
+		if errors.Is(err, ErrUnknown) {
+			err = ErrUnavailable // no answer to an order
+		}
+		return submitted{err: err}
+	}
+	o, err := w.outcome()
+	if err != nil || o.Key != y.Key {
+		return submitted{err: ErrUnavailable}
+	}
+	return submitted{outcome: o}
+}
+
+// Find asks for a payment.
+func (p *httpProvider) Find(ctx context.Context, key string) (Outcome, error) {
+	w, err := p.find(ctx, key)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("find payment: %w", err)
+	}
+	o, err := w.outcome(key)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("find payment: %w", err)
+	}
+	return o, nil
+}
+
+func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, error) {
+	var w wirePayments
+	err := p.call(ctx, request{method: http.MethodGet, path: "/v1/payments?key=" + url.QueryEscape(key)}, &w)
+	return w, unlessRefused(err)
+}
+
+// Cancel takes back what the provider holds under a key.
+func (p *httpProvider) Cancel(ctx context.Context, key string) (Outcome, error) {
+	ctx, stop := context.WithTimeout(ctx, p.timeout)
+	defer stop()
+	held, err := p.find(ctx, key)
+	if err == nil {
+		_, err = held.outcome(key)
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("find payment to cancel: %w", err)
+	}
+	for i := range held.Payments {
+		w := &held.Payments[i]
+		if w.State != Submitted {
+			continue
+		}
+		id := w.ID
+		path := "/v1/payments/" + url.PathEscape(id) + "/cancel"
+		if err := p.call(ctx, request{method: http.MethodPost, path: path, key: "cancel-" + id}, w); err != nil {
+			return Outcome{}, fmt.Errorf("cancel payment: %w", err)
+		}
+	}
+	o, err := held.outcome(key)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("cancel payment: %w", err)
+	}
+	return o, nil
+}
+
+type request struct {
+	method string
+	path   string // behind the base, with its query
+	key    string // the idempotency key, for a POST
+	body   any
+}
+
+// call sends a request and reads its answer into a value.
+func (p *httpProvider) call(ctx context.Context, r request, into any) error {
+	ctx, stop := context.WithTimeout(ctx, p.timeout)
+	defer stop()
+	req, err := p.request(ctx, r)
+	if err != nil {
+		return err
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return cut(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return cut(err)
+	}
+	if len(content) > maxAnswer {
+		return fmt.Errorf("%w: its answer is too large", ErrUnavailable)
+	}
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+		return failure(resp.StatusCode, content)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%w: its answer is not of the protocol", ErrUnavailable)
+	}
+	return nil
+}
+
+func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, error) {
+	var body io.Reader
+	if r.body != nil {
+		content, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, &RefusedError{Code: "invalidPayment"} // such as a date outside the calendar; it was not sent
+		}
+		body = bytes.NewReader(content)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, p.base+r.path, body)
+	if err != nil {
+		return nil, &SettingsError{Field: "baseUrl", Problem: "is not an address such as https://pay.example.com"}
+	}
+	// Whether a request is sent again is decided by whoever has asked for the payment first, and not by the transport.
+	req.GetBody = nil
+	req.Header.Set("Authorization", "Bearer "+p.key)
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "stayledger")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
+	}
+	return req, nil
+}
+
+// failure is what an answer that is no success means. Only a refusal that is worded as the protocol has it is one: a proxy's 404 must not
+// pass for "nothing was moved".
+func failure(status int, content []byte) error {
+	var e wireError
+	if err := json.Unmarshal(content, &e); err != nil {
+		e.Error.Code = ""
+	}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return ErrCredentials
+	case status == http.StatusNotFound && e.Error.Code == codeUnknown:
+		return ErrUnknown
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: status %d", ErrUnavailable, status)
+	case status >= 400 && status < 500 && !slices.Contains(undecided, e.Error.Code):
+		return &RefusedError{Code: tidyCode(e.Error.Code)}
+	default:
+		return fmt.Errorf("%w: status %d", ErrUnavailable, status)
+	}
+}
+
+// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names addresses; it is not kept.
+func cut(err error) error {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w: %w", ErrUnavailable, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout()):
+		return ErrTimeout
+	case errors.Is(err, errPrivate):
+		return fmt.Errorf("%w: %w", ErrUnavailable, errPrivate)
+	default:
+		return ErrUnavailable
+	}
+}

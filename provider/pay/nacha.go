@@ -1,0 +1,342 @@
+package pay
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/moov-io/ach"
+	"github.com/moov-io/base"
+	"golang.org/x/text/unicode/norm"
+
+	"stayledger/platform/day"
+)
+
+// NACHASettings say who sends the file to which bank, as the bank's onboarding papers have it. There are no credentials: a person delivers the file.
+type NACHASettings struct {
+	ImmediateDestination     string `json:"immediateDestination"` // routing number, 9 digits
+	ImmediateDestinationName string `json:"immediateDestinationName"`
+	ImmediateOrigin          string `json:"immediateOrigin"` // routing number or the number that the bank has given, up to 10 characters
+	ImmediateOriginName      string `json:"immediateOriginName"`
+	CompanyName              string `json:"companyName"`
+	CompanyIdentification    string `json:"companyIdentification"`
+	ODFIRouting              string `json:"odfiRouting"` // of the bank that originates, 8 or 9 digits
+	EntryDescription         string `json:"entryDescription"`
+}
+
+// Why a payment does not fit into a file, as codes of outcomes.
+const (
+	codeAmount    = "amountNotSupported"
+	codeCurrency  = "currencyNotSupported"
+	codeAccount   = "accountInvalid"
+	codeHolder    = "holderInvalid"
+	codeDate      = "dateInvalid"
+	codeDuplicate = "keyDuplicate"
+)
+
+const (
+	modifiers  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" // they tell the files of a day apart
+	maxEntries = 99_999                                 // numbers that a trace number has left for the entries of a file
+)
+
+type nacha struct{ s NACHASettings }
+
+// NewNACHA makes files of PPD credits for a bank. It fails with a SettingsError.
+//
+// The same batch gives the same bytes. A payment is submitted once it is in the file; the file says no more, and a file that has gone
+// cannot be asked for or called back: Find gives ErrUnknown and Cancel ErrRefused. What comes back is read with ParseReturns.
+func NewNACHA(settings json.RawMessage) (Provider, error) {
+	n := nacha{}
+	if err := decodeSettings(settings, &n.s, "settings"); err != nil {
+		return nil, err
+	}
+	if n.s.EntryDescription == "" {
+		n.s.EntryDescription = "OWNER PAY"
+	}
+	if err := n.s.check(); err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// check reports what cannot be used and writes texts as files have them.
+func (s *NACHASettings) check() error {
+	for _, f := range []struct {
+		name  string
+		value *string
+		most  int
+	}{
+		{"immediateOrigin", &s.ImmediateOrigin, 10},
+		{"immediateDestinationName", &s.ImmediateDestinationName, 23},
+		{"immediateOriginName", &s.ImmediateOriginName, 23},
+		{"companyName", &s.CompanyName, 16},
+		{"companyIdentification", &s.CompanyIdentification, 10},
+		{"entryDescription", &s.EntryDescription, 10},
+	} {
+		text := bankText(*f.value, f.most)
+		if text == "" || len(*f.value) > f.most {
+			return &SettingsError{Field: f.name, Problem: fmt.Sprintf("is not 1 to %d letters, digits or signs of ASCII", f.most)}
+		}
+		*f.value = text
+	}
+	if !ValidRouting(s.ImmediateDestination) {
+		return &SettingsError{Field: "immediateDestination", Problem: "is not a routing number of 9 digits"}
+	}
+	if !ValidRouting(s.ODFIRouting) && (len(s.ODFIRouting) != 8 || !digits(s.ODFIRouting)) {
+		return &SettingsError{Field: "odfiRouting", Problem: "is not a routing number of 8 or 9 digits"}
+	}
+	if slices.Contains([]string{"REVERSAL", "RECLAIM", "NONSETTLED"}, s.EntryDescription) {
+		return &SettingsError{Field: "entryDescription", Problem: "is a word that means something else to banks"}
+	}
+	return nil
+}
+
+// ValidRouting reports whether a text is an ABA routing number: nine digits whose check digit fits.
+func ValidRouting(routing string) bool {
+	return len(routing) == 9 && digits(routing) && routing != "000000000" && ach.CheckRoutingNumber(routing) == nil
+}
+
+func digits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// KeyRef is the name of a payment in a file: 15 characters, made of its key by a hash (base32 of SHA-256), so that payments with like keys have
+// unlike names. Banks give it back in the individual identification number of a return.
+func KeyRef(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return base32.StdEncoding.EncodeToString(sum[:])[:15]
+}
+
+// Check succeeds: the settings were checked when the provider was made.
+func (n *nacha) Check(context.Context) error { return nil }
+
+// VerifyAccount looks at the form of an account: whether it exists shows when a payment comes back.
+func (n *nacha) VerifyAccount(_ context.Context, _ string, a Account) (Verification, error) {
+	if accountFault(a) != "" {
+		return Rejected, nil
+	}
+	return Verified, nil
+}
+
+// Find knows nothing: nobody can ask a file.
+func (n *nacha) Find(context.Context, string) (Outcome, error) {
+	return Outcome{}, fmt.Errorf("find payment in a file: %w", ErrUnknown)
+}
+
+// Cancel is refused: a file that has gone cannot be called back.
+func (n *nacha) Cancel(context.Context, string) (Outcome, error) {
+	return Outcome{}, fmt.Errorf("cancel payment in a file: %w", &RefusedError{Code: "fileSent"})
+}
+
+// Submit makes one file of the payments that fit into it; there is none when no payment does. The reference of a payment is the day of the file
+// and its trace number. A day has 36 files, and a file has 99999 entries: beyond them it fails with ErrNotReady and ErrRefused.
+func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, fmt.Errorf("make payment file: %w", cut(err)) // says nothing of the payments: the attempt is made again
+	}
+	if b.Sequence < 0 || b.Sequence >= len(modifiers) {
+		return Receipt{}, fmt.Errorf("make payment file: %w: no more files on this day", ErrNotReady)
+	}
+	if len(b.Payments) > maxEntries {
+		return Receipt{}, fmt.Errorf("make payment file: %w", &RefusedError{Code: "tooManyPayments"})
+	}
+	f := &fileMaker{s: n.s, batch: b, made: day.Of(b.At.UTC()), receipt: Receipt{Outcomes: make([]Outcome, len(b.Payments))}}
+	content, err := f.file()
+	if err != nil {
+		return Receipt{}, err
+	}
+	if content != nil {
+		f.receipt.File = &File{
+			Name: "ach-" + f.made.String() + "-" + f.modifier() + ".txt", ContentType: "text/plain; charset=us-ascii", Content: content,
+		}
+	}
+	return f.receipt, nil
+}
+
+// fileMaker makes the file of a batch and fills its receipt.
+type fileMaker struct {
+	s       NACHASettings
+	batch   Batch
+	made    day.Day
+	receipt Receipt
+}
+
+func (f *fileMaker) modifier() string { return modifiers[f.batch.Sequence : f.batch.Sequence+1] }
+
+// file is nil when no payment fits into one.
+func (f *fileMaker) file() ([]byte, error) {
+	byDate := f.sort()
+	if len(byDate) == 0 {
+		return nil, nil
+	}
+	file := ach.NewFile()
+	file.SetHeader(f.header())
+	if len(f.s.ImmediateOrigin) == 10 {
+		// Ten characters are a number that the bank has given and no routing number.
+		file.SetValidation(&ach.ValidateOpts{BypassOriginValidation: true})
+	}
+	entries := 0
+	for i, effective := range slices.SortedFunc(maps.Keys(byDate), day.Day.Compare) {
+		batch, err := f.credits(effective, i+1)
+		if err != nil {
+			return nil, unfit(err)
+		}
+		for _, at := range byDate[effective] {
+			entries++
+			batch.AddEntry(f.entry(at, entries))
+		}
+		if err := batch.Create(); err != nil {
+			return nil, unfit(err)
+		}
+		file.AddBatch(batch)
+	}
+	if err := file.Create(); err != nil {
+		return nil, unfit(err)
+	}
+	if err := file.Validate(); err != nil {
+		return nil, unfit(err)
+	}
+	var out bytes.Buffer
+	if err := ach.NewWriter(&out).Write(file); err != nil {
+		return nil, unfit(err)
+	}
+	return out.Bytes(), nil
+}
+
+// unfit hides the library's words: they hold values of the file.
+func unfit(error) error {
+	return fmt.Errorf("make payment file: %w", &RefusedError{Code: "fileInvalid"})
+}
+
+// sort gives the payments that fit by the day on which they take effect and notes the outcome of the others.
+func (f *fileMaker) sort() map[day.Day][]int {
+	byDate, seen := map[day.Day][]int{}, map[string]bool{}
+	for i := range f.batch.Payments {
+		p := &f.batch.Payments[i]
+		code := paymentFault(p)
+		if seen[p.Key] {
+			code = codeDuplicate
+		}
+		seen[p.Key] = true
+		if code != "" {
+			f.receipt.Outcomes[i] = Outcome{Key: p.Key, State: Failed, Code: code}
+			continue
+		}
+		effective := bankingDay(day.Max(p.Date, f.made.AddDays(1)))
+		byDate[effective] = append(byDate[effective], i)
+	}
+	return byDate
+}
+
+func (f *fileMaker) header() ach.FileHeader {
+	h := ach.NewFileHeader()
+	h.ImmediateDestination, h.ImmediateDestinationName = f.s.ImmediateDestination, f.s.ImmediateDestinationName
+	h.ImmediateOrigin, h.ImmediateOriginName = f.s.ImmediateOrigin, f.s.ImmediateOriginName
+	at := f.batch.At.UTC()
+	h.FileCreationDate, h.FileCreationTime = at.Format("060102"), at.Format("1504")
+	h.FileIDModifier = f.modifier()
+	return h
+}
+
+// credits is an empty batch of credits to people.
+func (f *fileMaker) credits(effective day.Day, number int) (ach.Batcher, error) {
+	h := ach.NewBatchHeader()
+	h.ServiceClassCode, h.StandardEntryClassCode = ach.CreditsOnly, ach.PPD
+	h.CompanyName, h.CompanyIdentification = f.s.CompanyName, f.s.CompanyIdentification
+	h.CompanyEntryDescription = f.s.EntryDescription
+	h.EffectiveEntryDate = effective.In(time.UTC).Format("060102")
+	h.ODFIIdentification = f.s.ODFIRouting[:8]
+	h.BatchNumber = number
+	return ach.NewBatch(h) //nolint:wrapcheck // replaced by the caller
+}
+
+// entry makes the entry of a payment, which is the file's n-th, and notes its outcome. Trace numbers count on through the files of a day.
+func (f *fileMaker) entry(at, n int) *ach.EntryDetail {
+	p := &f.batch.Payments[at]
+	e := ach.NewEntryDetail()
+	e.TransactionCode = ach.CheckingCredit
+	if p.Recipient.Type == Savings {
+		e.TransactionCode = ach.SavingsCredit
+	}
+	e.SetRDFI(p.Recipient.Routing)
+	e.DFIAccountNumber = p.Recipient.Number
+	e.Amount = int(p.Amount)
+	e.IdentificationNumber = KeyRef(p.Key)
+	e.IndividualName = bankText(p.Recipient.Holder, 22)
+	e.SetTraceNumber(f.s.ODFIRouting[:8], f.batch.Sequence*(maxEntries+1)+n)
+	f.receipt.Outcomes[at] = Outcome{Key: p.Key, Ref: f.made.In(time.UTC).Format("20060102") + "-" + e.TraceNumber, State: Submitted}
+	return e
+}
+
+// bankingDay is the day itself when banks settle on it, else the next one on which they do.
+func bankingDay(d day.Day) day.Day {
+	for !base.NewTime(d.In(time.UTC)).IsBankingDay() {
+		d = d.AddDays(1)
+	}
+	return d
+}
+
+// paymentFault is the code of why a payment does not fit into a file, or nothing.
+func paymentFault(p *Payment) string {
+	switch {
+	case p.Amount <= 0 || p.Amount > ach.NachaEntryAmountLimit:
+		return codeAmount
+	case !strings.EqualFold(p.Currency, "usd"):
+		return codeCurrency
+	case !p.Date.Valid() || p.Date.Month().Year > 2068: // two digits of a year are all that the file has
+		return codeDate
+	default:
+		return accountFault(p.Recipient)
+	}
+}
+
+func accountFault(a Account) string {
+	number := a.Number
+	inNumber := func(r rune) bool {
+		return r == '-' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') || ('a' <= r && r <= 'z')
+	}
+	switch {
+	case !ValidRouting(a.Routing) || number == "" || len(number) > 17 || (a.Type != Checking && a.Type != Savings):
+		return codeAccount
+	case strings.ContainsFunc(number, func(r rune) bool { return !inNumber(r) }):
+		return codeAccount
+	case bankText(a.Holder, 22) == "":
+		return codeHolder
+	default:
+		return ""
+	}
+}
+
+// spelled are the letters that do not come apart into a plain one and an accent.
+var spelled = strings.NewReplacer("ß", "SS", "æ", "AE", "Æ", "AE", "œ", "OE", "Œ", "OE", "ø", "O", "Ø", "O", "ł", "L", "Ł", "L", "đ", "D", "Đ", "D", "’", "'")
+
+// bankText is a text as files can hold it: capital letters, digits and signs of ASCII, cut to a length. Letters of other scripts are left out.
+func bankText(s string, most int) string {
+	var out strings.Builder
+	blank := false
+	for _, r := range norm.NFKD.String(spelled.Replace(s)) {
+		switch {
+		case unicode.IsSpace(r):
+			blank = out.Len() > 0
+		case r > ' ' && r <= '~':
+			if blank {
+				_ = out.WriteByte(' ')
+				blank = false
+			}
+			_, _ = out.WriteRune(unicode.ToUpper(r))
+		}
+	}
+	text := out.String()
+	if len(text) > most {
+		text = strings.TrimSpace(text[:most])
+	}
+	return text
+}

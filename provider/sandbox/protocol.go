@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"stayledger/provider/pay"
+)
+
+const maxBody = 64 << 10
+
+func (s *Server) routes() {
+	s.handle("GET /v1/status", Status, s.status)
+	s.handle("POST /v1/account-verifications", Verify, s.verify)
+	s.handle("POST /v1/payments", Submit, s.submit)
+	s.handle("GET /v1/payments", Find, s.find)
+	s.handle("POST /v1/payments/{id}/cancel", Cancel, s.cancel)
+	s.control()
+}
+
+// ServeHTTP serves the protocol and, under /control, what tells the sandbox how to behave. All of it asks for the key.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	given := r.Header.Get("Authorization")
+	if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+s.config.APIKey)) != 1 {
+		refuse(w, http.StatusUnauthorized, "credentials")
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// exchange is a request with what goes wrong with it.
+type exchange struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	fault Fault
+	key   string
+}
+
+// reply is an answer: a status with a body, or with the code of a failure.
+type reply struct {
+	status int
+	body   any
+	code   string
+}
+
+// handle runs a request past its points: everything that can go wrong before it takes effect, the effect, everything after it.
+func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{w: w, r: r, fault: s.fault(on), key: r.Header.Get("Idempotency-Key")}
+		if on == Find {
+			x.key = r.URL.Query().Get("key")
+		}
+		// All of the request is read first: what follows can outlast its sender.
+		if err := x.keep(); err != nil {
+			refuse(w, http.StatusBadRequest, "malformed")
+			return
+		}
+		s.reach(Received, on, x.key)
+		switch x.fault.Mode {
+		case DropBefore:
+			s.drop(on, x.key)
+		case Unavailable:
+			refuse(w, http.StatusServiceUnavailable, "unavailable")
+			s.reach(Answered, on, x.key)
+			return
+		case Credentials:
+			refuse(w, http.StatusUnauthorized, "credentials")
+			s.reach(Answered, on, x.key)
+			return
+		case DelayBefore:
+			s.hold(x.fault, HeldBefore, x.key)
+		case DelayAfter, DropAfter, Fail, PayTwice, IgnoreKeys, Garbage, "":
+		}
+		s.answer(x, on, effect(x))
+	})
+}
+
+func (s *Server) answer(x *exchange, on On, out reply) {
+	s.reach(Recorded, on, x.key)
+	switch x.fault.Mode {
+	case DropAfter:
+		s.drop(on, x.key)
+	case DelayAfter:
+		s.hold(x.fault, HeldAfter, x.key)
+	case Garbage:
+		out = reply{status: http.StatusOK, body: []string{"<html>"}}
+	case DelayBefore, DropBefore, Fail, Unavailable, PayTwice, IgnoreKeys, Credentials, "":
+	}
+	s.reach(Answering, on, x.key)
+	if out.code != "" {
+		refuse(x.w, out.status, out.code)
+	} else {
+		write(x.w, out.status, out.body)
+	}
+	s.reach(Answered, on, x.key)
+}
+
+// drop ends the connection without an answer.
+func (s *Server) drop(on On, key string) {
+	s.reach(Dropped, on, key)
+	panic(http.ErrAbortHandler)
+}
+
+func (s *Server) status(*exchange) reply {
+	return reply{status: http.StatusOK, body: map[string]string{"status": "ready"}}
+}
+
+func (s *Server) verify(x *exchange) reply {
+	var in struct {
+		Account pay.Account `json:"account"`
+	}
+	if err := x.read(&in); err != nil {
+		return malformed
+	}
+	if x.fault.Mode == Fail || !pay.ValidRouting(in.Account.Routing) || in.Account.Number == "" {
+		return reply{status: http.StatusOK, body: map[string]string{"result": string(pay.Rejected)}}
+	}
+	return reply{status: http.StatusOK, body: map[string]string{"result": string(pay.Verified)}}
+}
+
+var malformed = reply{status: http.StatusBadRequest, code: "malformed"}
+
+func (s *Server) submit(x *exchange) reply {
+	var in struct {
+		Amount    int64       `json:"amount"`
+		Currency  string      `json:"currency"`
+		Date      string      `json:"date"`
+		Memo      string      `json:"memo"`
+		Recipient pay.Account `json:"recipient"`
+	}
+	if err := x.read(&in); err != nil || x.key == "" {
+		return malformed
+	}
+	code := x.fault.refusal()
+	if in.Amount <= 0 || in.Currency == "" || in.Recipient.Number == "" || !pay.ValidRouting(in.Recipient.Routing) {
+		code = "invalidPayment"
+	}
+	if code != "" {
+		if code = s.refuse(x.key, code); code != "" {
+			return reply{status: http.StatusUnprocessableEntity, code: code}
+		}
+	}
+	number := in.Recipient.Number
+	p, code := s.record(Payment{
+		Key: x.key, Amount: in.Amount, Currency: in.Currency, Date: in.Date, Memo: in.Memo, Holder: in.Recipient.Holder, Last4: number[max(0, len(number)-4):],
+		print: fmt.Sprint(in.Amount, in.Currency, in.Recipient),
+	}, x.fault.Mode == PayTwice, x.fault.Mode == IgnoreKeys)
+	switch code {
+	case "":
+		return reply{status: http.StatusCreated, body: s.view(func(v *Payment) bool { return v.ID == p.ID })[0]}
+	case "keyConflict":
+		return reply{status: http.StatusConflict, code: code}
+	default:
+		return reply{status: http.StatusUnprocessableEntity, code: code}
+	}
+}
+
+// refusal is the code that a request is refused with, if it is.
+func (f Fault) refusal() string {
+	if f.Mode != Fail {
+		return ""
+	}
+	if f.Code == "" {
+		return "refused"
+	}
+	return f.Code
+}
+
+func (s *Server) find(x *exchange) reply {
+	found := s.view(func(p *Payment) bool { return p.Key == x.key })
+	if len(found) == 0 {
+		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
+	}
+	return reply{status: http.StatusOK, body: map[string]any{"payments": found}}
+}
+
+func (s *Server) cancel(x *exchange) reply {
+	id := x.r.PathValue("id")
+	if code := x.fault.refusal(); code != "" {
+		return reply{status: http.StatusConflict, code: code}
+	}
+	s.mu.Lock()
+	var canceled *Payment
+	for _, p := range s.payments {
+		if p.ID == id && p.State == pay.Submitted {
+			p.State = pay.Canceled
+			canceled = p
+		}
+	}
+	s.mu.Unlock()
+	if canceled != nil {
+		s.tell(canceled)
+	}
+	found := s.view(func(p *Payment) bool { return p.ID == id })
+	if len(found) == 0 {
+		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
+	}
+	return reply{status: http.StatusOK, body: found[0]}
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	write(w, status, map[string]any{"error": map[string]string{"code": code}})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // to a caller that may be gone
+}

@@ -1,0 +1,40 @@
+package web_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"testing"
+
+	"stayledger/web"
+)
+
+// The policy allows the page's own style and script and nothing else, so the page must hold no other: no attribute with code, no address
+// elsewhere.
+func TestTheOwnerPageIsWhatItsPolicyAllows(t *testing.T) {
+	t.Parallel()
+	page := web.Owner()
+	html := string(page.HTML)
+	for directive, form := range map[string]string{"style-src": `(?s)<style>(.*?)</style>`, "script-src": `(?s)<script type="module">(.*?)</script>`} {
+		found := regexp.MustCompile(form).FindAllStringSubmatch(html, -1)
+		if len(found) != 1 || len(found[0][1]) < 500 {
+			t.Fatalf("%s: %d texts", directive, len(found))
+		}
+		sum := sha256.Sum256([]byte(found[0][1]))
+		if want := directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(page.Policy, want+";") {
+			t.Errorf("the policy lacks %s: %s", want, page.Policy)
+		}
+	}
+	for _, want := range []string{"default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(page.Policy, want) {
+			t.Errorf("the policy lacks %s", want)
+		}
+	}
+	if strings.Contains(page.Policy, "unsafe") || strings.Contains(html, "{{") {
+		t.Errorf("policy %s", page.Policy)
+	}
+	if found := regexp.MustCompile(`(?i)https?://|//[a-z]+\.|\son[a-z]+="|\sstyle="|innerHTML|document\.write|localStorage|document\.cookie|@import`).FindString(html); found != "" {
+		t.Errorf("the page holds %q", found)
+	}
+}
