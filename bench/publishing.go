@@ -15,7 +15,7 @@ import (
 const (
 	manyPeriods = 10_000
 	fewPeriods  = 2_500
-	// publishedMonth has the statements that are published; before it lie others with entries that are published already.
+	// In publishedMonth lie the statements that are published; before it are others with entries that are published already.
 	publishedMonth = "2026-10"
 	earlierMonths  = 11
 )
@@ -165,8 +165,8 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 		strings.NewReplacer("$months", fmt.Sprintf("generate_series(1, %d)", earlierMonths), "$last", publishedMonth).Replace(`
 			insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
 				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
-			select team_id, gen_random_uuid(), 's' || month || id, id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
-				(11 - month) * 155000, 155000, 0, 0, (12 - month) * 155000, 0, now(), now(), now()
+			select team_id, gen_random_uuid(), concat('s', month, id), id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
+				(11 - month) * 155000, 155000, 0, 0, (12 - month) * 155000, 0, now(), current_timestamp, transaction_timestamp()
 			from (select p.*, month, (date '$last-01' - make_interval(months => month))::date as at from listing_ownership_period p cross join $months month
 				where p.team_id = $1) x`),
 		`update ledger_entry e set statement_id = s.id from statement s where e.team_id = $1 and s.team_id = $1 and e.party = 'owners'
@@ -194,8 +194,8 @@ func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, erro
 	for _, sql := range []string{
 		`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
 				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
-			select $1, gen_random_uuid(), 'x' || p.id, p.id, p.listing_id, 'published', 'usd', date '` + publishedMonth + `-01', date '` + publishedMonth + `-31',
-				s.balance_end, e.net, 0, 0, s.balance_end + e.net, 0, now(), now(), now()
+			select $1, gen_random_uuid(), concat('x', p.id), p.id, p.listing_id, 'published', 'usd', date '` + publishedMonth + `-01', date '` + publishedMonth + `-31',
+				s.balance_end, e.net, 0, 0, s.balance_end + e.net, 0, now(), current_timestamp, transaction_timestamp()
 			from listing_ownership_period p
 			join statement s on s.team_id = $1 and s.ownership_period_id = p.id and s.start_at = date '` + publishedMonth + `-01' - interval '1 month'
 			join (select ownership_period_id, -sum(cent_total) as net from ledger_entry where team_id = $1 and party = 'owners'

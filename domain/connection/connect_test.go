@@ -302,3 +302,21 @@ func TestRefusedCredentialsEndAConnection(t *testing.T) {
 		t.Errorf("still verifies with %v", got)
 	}
 }
+
+// A provider at another address does not know the payments that are on their way over a connection, and would be sent them again.
+func TestTheAddressStaysWhilePaymentsAreUnderWay(t *testing.T) {
+	t.Parallel()
+	x := newDesk(t)
+	c := x.connect(x.remote(nil))
+	x.Work()
+	path := "/connections/" + c.String()
+	x.pay(c, "sending")
+	elsewhere := object{"settings": object{"baseUrl": x.provider.URL + "/elsewhere"}}
+	r := x.Put(path, elsewhere).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+	if r.String("context.lockReasons.0") != "paymentsUnderWay" {
+		t.Errorf("refused with %s", r.Body)
+	}
+	x.wantStatus(c, "active")
+	x.Exec(`update payment set status = 'paid' where team_id = @team`, nil)
+	x.Put(path, elsewhere).Want(200)
+}

@@ -181,6 +181,12 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 		return err
 	}
 	if moved {
+		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
+		if used, err := usageOf(ctx, tx, c.ID); err != nil {
+			return err
+		} else if used.PaymentsUnderWay {
+			return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+		}
 		c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired
 	}
 	if err := w.checkOpens(c); err != nil {

@@ -69,7 +69,7 @@ func addressLines(a *contact.Address) []string {
 // documentOf reads a statement as its document shows it. The document is dated with the day after its month, so that the same statement
 // gives the same bytes whenever it is rendered.
 func documentOf(ctx context.Context, tx *db.Tx, one id.ID) (render.StatementDoc, error) {
-	s, err := statement.Read(ctx, tx, one)
+	s, err := statement.ReadAsOwner(ctx, tx, one)
 	if err != nil {
 		return render.StatementDoc{}, err
 	}

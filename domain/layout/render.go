@@ -30,12 +30,17 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 			}
 			items = append(items, item{e, places})
 		}
-		groups := grouped(p.kind, items)
+		groups, seen := grouped(p.kind, items), map[*Entry]bool{}
 		for i := range p.outlines {
 			o := &p.outlines[i]
 			out.EmptyColumns = append(out.EmptyColumns, o.section.empty()...)
 			if o.section.Visible.to(asOwner) {
-				out.Tables = append(out.Tables, (&drawing{kind: p.kind, at: i, outline: o, asOwner: asOwner}).table(groups))
+				out.Tables = append(out.Tables, (&drawing{kind: p.kind, at: i, outline: o, asOwner: asOwner, seen: seen}).table(groups))
+			}
+		}
+		for i := range items {
+			if it := &items[i]; len(it.places) > 0 && !seen[it.Entry] {
+				out.Hidden = append(out.Hidden, it.ID)
 			}
 		}
 	}
@@ -74,6 +79,8 @@ type drawing struct {
 	kind    string
 	at      int
 	asOwner bool
+	// seen collects the entries that are in a visible amount of any section.
+	seen map[*Entry]bool
 	// shown are the visible columns. reach is what their amounts depend on, and accounts what they name by formula.
 	shown    []int
 	reach    uint64
@@ -154,6 +161,9 @@ func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 // it has nothing in a visible one.
 func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 	visible := d.visible(g, masks)
+	for _, e := range visible {
+		d.seen[e] = true
+	}
 	cells := make([]Cell, len(d.plans))
 	amounts := make([]money.Cents, len(d.plans))
 	values := d.values(g, amounts)

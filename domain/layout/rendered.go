@@ -70,6 +70,8 @@ type Rendered struct {
 	Expenses   money.Cents `json:"-"`
 	// Unplaced are the accounts with entries of net revenue or expenses that no column adds up.
 	Unplaced []id.ID `json:"-"`
+	// Hidden are the entries that columns add up, but none that the viewer sees.
+	Hidden []id.ID `json:"-"`
 	// EmptyColumns are the accounts columns without an account.
 	EmptyColumns []id.ID `json:"-"`
 }

@@ -64,11 +64,12 @@ type Method struct {
 	ChosenAt day.Instant `json:"-"`
 }
 
-// Ready gives the default method, which is verified, of each of the contacts that has one.
+// Ready gives the default method, which is verified, of each of the contacts that has one. They stay so until the transaction ends: no money is
+// sent to an account that was put away meanwhile.
 func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
 	methods, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m
-		where team_id = @team and contact_id = any(@contacts) and is_default`,
+		where team_id = @team and contact_id = any(@contacts) and is_default order by id for share`,
 		db.Args{"team": tx.Team, "contacts": contacts})
 	if err != nil {
 		return nil, fmt.Errorf("read payment methods: %w", err)

@@ -91,6 +91,7 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 // take applies one piece of news.
 func (h *held) take(o pay.Outcome, now day.Instant) {
 	next, contradiction := h.Status.next(o.State, h.ProviderRef != nil)
+	h.lower(unknownToProvider) // it was asked for before it had arrived
 	if contradiction {
 		h.raise(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
 	}

@@ -1,7 +1,9 @@
 package payment_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"stayledger/domain/payment"
 	"stayledger/platform/apierr"
@@ -209,4 +211,31 @@ func TestPaymentsAreListed(t *testing.T) {
 		}
 	}
 	w.Get("/payments/"+w.id().String()).WantError(apierr.CodeNotFound, "")
+}
+
+// A payment method that is being put away takes no new payment, whether it is the contact's default or named.
+//
+// Proves: RSN-49.
+func TestAMethodThatIsPutAwayIsNotPaid(t *testing.T) {
+	t.Parallel()
+	w := newTill(t)
+	out, away := w.payout(700), id.Zero
+	for _, body := range []object{{"connectionId": w.connection}, {"connectionId": w.connection, "contactPaymentMethodId": &away}} {
+		away = w.method(w.Contact("owner", "Another"), "verified", true)
+		w.Exec(`update payee_method set is_default = false where team_id = @team and contact_id = @contact`, db.Args{"contact": w.owner})
+		w.Exec(`update payee_method set contact_id = @contact where team_id = @team and id = @id`, db.Args{"contact": w.owner, "id": away})
+		archived, answer := make(chan struct{}), make(chan *apitest.Response)
+		go func() {
+			<-archived
+			answer <- w.Post("/transactions/"+out.String()+"/pay", body)
+		}()
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `update payee_method set status = 'archived', is_default = false where team_id = @team and id = @id`,
+				db.Args{"team": tx.Team, "id": away})
+			close(archived)
+			time.Sleep(300 * time.Millisecond) // the request comes before the commit
+			return err
+		})
+		(<-answer).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
+	}
 }

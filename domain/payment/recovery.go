@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stayledger/domain/connection"
@@ -157,10 +158,17 @@ func (s *Service) recover(ctx context.Context, d *db.DB, scope db.Scope, run ope
 			return nil, err
 		}
 	}
+	confirmed, err := s.confirm(ctx, d, scope, args.PaymentID)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, tx *db.Tx) error {
 		h, err := holdOne(ctx, tx, args.PaymentID)
 		if err != nil {
 			return err
+		}
+		if h.doubtful() && !confirmed {
+			return errUnrecoverable
 		}
 		if possible, err := h.recoverable(ctx, tx); err != nil {
 			return err
@@ -230,6 +238,42 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, paymen
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
 }
 
+// doubtful reports a payment that counts as failed and of which the provider has said since that it moves money, or has moved it.
+func (h *held) doubtful() bool {
+	if h.Status != Failed && h.Status != Canceled || h.RecoveredAt != nil {
+		return false
+	}
+	return slices.ContainsFunc(h.Issues, func(i Issue) bool {
+		return i.Code == contradictoryNews && (i.Context["status"] == string(Submitted) || i.Context["status"] == string(Paid))
+	})
+}
+
+// confirm asks the provider once more for a payment that is doubtful, and reports that it holds no money of it.
+func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) (confirmed bool, err error) {
+	var p pay.Provider
+	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		p = nil
+		h, err := holdOne(ctx, tx, payment)
+		if err != nil || !h.doubtful() {
+			return err
+		}
+		c, err := connection.Get(ctx, tx, h.ConnectionID)
+		if err != nil {
+			return fmt.Errorf("read the connection of a payment: %w", err)
+		}
+		p, err = s.Open(c)
+		return err
+	})
+	if err != nil || p == nil {
+		return false, err
+	}
+	o, err := find(ctx, p, payment.String())
+	if errors.Is(err, pay.ErrUnknown) {
+		return false, nil
+	}
+	return err == nil && !o.Duplicate && (o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
+}
+
 // neverSent cancels a payment that the provider has not seen, and that nobody can be sending any more. The decision is ours and not the
 // provider's, so it gives way to news that came meanwhile.
 func neverSent(ctx context.Context, tx *db.Tx, payment id.ID) error {
@@ -250,8 +294,8 @@ func neverSent(ctx context.Context, tx *db.Tx, payment id.ID) error {
 	return h.follow(ctx, tx)
 }
 
-// recover puts a payment away and mends the books: the payout is archived, the bill open again. A payout that a lock holds stays in the books
-// as it was reported, and is given back on the first open day.
+// recover puts a payment away and mends the books: the payout is archived, the bill open again. A payout that a lock holds, or that is
+// part of a return, stays in the books as it was reported, and what is left of it is given back on the first open day.
 func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	if h.RecoveredAt != nil {
 		return nil
@@ -274,7 +318,7 @@ func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return transaction.Remove(ctx, tx, h.TransactionID, true, ledger.Lenience{})
 	})
-	if ledger.IsLock(err) {
+	if ledger.IsLock(err) || err != nil && apierr.From(err).Reason() == apierr.ReasonPaymentReturnInvolved {
 		return h.bookReturn(ctx, tx)
 	}
 	return err

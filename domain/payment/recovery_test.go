@@ -153,3 +153,53 @@ func TestArchivingALockedPayout(t *testing.T) {
 	}
 	w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
+
+// A payout that is part of a return is not archived: what is left of it is given back, so that its statement can be paid again.
+func TestArchivingAPayoutThatIsPartOfAReturn(t *testing.T) {
+	t.Parallel()
+	w := newTill(t)
+	statement, out := w.published(70_000)
+	p := w.pay(out)
+	w.work()
+	w.Post("/transactions/"+out.String()+"/returns", object{"amount": 10_000}).Want(201)
+	if got := w.recover("cancel", out, p); got != "completed" || w.received(statement) != 0 {
+		t.Errorf("the recovery is %s, the statement received %d", got, w.received(statement))
+	}
+	anew := w.Post("/transactions/"+out.String()+"/replacements", object{}).Want(201).ID("id")
+	q := w.pay(anew)
+	w.bank.submits = []fault{refuses}
+	w.work()
+	if got := w.recover("archive", anew, q); got != "completed" || w.received(statement) != 0 || w.balance("1000") != 70_000 {
+		t.Errorf("the recovery is %s, the statement received %d", got, w.received(statement))
+	}
+	w.Post("/transactions/"+anew.String()+"/replacements", object{}).Want(201)
+	if w.received(statement) != 70_000 {
+		t.Errorf("the statement received %d", w.received(statement))
+	}
+}
+
+// A payment that failed and was paid all the same is not put away, since it would be paid twice, until the provider says that it has failed.
+//
+// Proves: RSN-45.
+func TestADoubtfulFailureIsNotArchived(t *testing.T) {
+	t.Parallel()
+	w := newTill(t)
+	out := w.payout(700)
+	p := w.pay(out)
+	w.bank.submits = []fault{fails}
+	w.work()
+	w.wantStatus(p, payment.Failed)
+	w.bank.becomes(p, pay.Paid)
+	w.callBack("m1", pay.Outcome{Key: p.String(), Ref: "ref-" + p.String() + "-0", State: pay.Paid}).Want(204)
+	w.wantIssue(p, "contradictoryNews")
+	if got := w.recover("archive", out, p); got != "failed" {
+		t.Errorf("the recovery is %s", got)
+	}
+	if got := w.Get("/transactions/" + out.String()).Want(200).String("status"); got != "active" {
+		t.Errorf("the payout is %s", got)
+	}
+	w.bank.becomes(p, pay.Failed)
+	if got := w.recover("archive", out, p); got != "completed" {
+		t.Errorf("the recovery is %s", got)
+	}
+}

@@ -178,10 +178,13 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 }
 
 // replacePayout pays again what came back. Money that has not come back is not paid twice: an original whose payment brought nothing is
-// archived first, any other one returned (RSN-05, RSN-06).
+// archived first, any other one returned; what the statement has been paid since is no longer there to replace (RSN-05, RSN-06).
 func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
 	original, err := counterable(ctx, tx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := holdChain(ctx, tx, original.ID); err != nil {
 		return nil, err
 	}
 	s, err := sumsOf(ctx, tx, original.ID)
@@ -195,7 +198,50 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	if back == 0 {
 		return nil, errArchiveRequired
 	}
-	return in.book(ctx, tx, original, back-s.Replaced, link{kind: "replacement"})
+	again, err := paidAgain(ctx, tx, original.ID)
+	if err != nil {
+		return nil, err
+	}
+	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
+}
+
+// holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came back as well.
+func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
+		db.Stmt{
+			SQL: `
+			select from listing_ownership_period where team_id = @team and id in (
+				select s.ownership_period_id from transaction_line n join statement s on s.team_id = n.team_id and s.id = n.statement_id
+				where n.team_id = @team and n.transaction_id = @id) order by id for no key update`,
+			Args: db.Args{"team": tx.Team, "id": original},
+		})
+	if err != nil {
+		return fmt.Errorf("hold the ownership period of a payout: %w", err)
+	}
+	return nil
+}
+
+// paidAgain is what other payouts have brought the same contact on the statement since the money came back. Replacements are not among them:
+// they are about payouts of their own.
+func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
+	cents, err := db.Get[money.Cents](ctx, tx, `
+		with original as (
+			select t.id, n.statement_id, coalesce(n.contact_id, t.contact_id) as contact_id, case when t.status = 'inactive' then t.updated_at else (
+				select min(r.created_at) from payment_return r where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return') end as since
+			from transaction t join transaction_line n on n.team_id = t.team_id and n.transaction_id = t.id
+			where t.team_id = @team and t.id = @original)
+		select coalesce(sum(n.total), 0)::bigint
+		from original o join transaction_line n on n.team_id = @team and n.statement_id = o.statement_id
+		join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+		where t.type = 'payout' and t.status = 'active' and t.total > 0 and t.id <> o.id and t.created_at >= o.since
+			and coalesce(n.contact_id, t.contact_id) = o.contact_id
+			and not exists (select from payment_return r where r.team_id = t.team_id and r.transaction_id = t.id)`,
+		db.Args{"team": tx.Team, "original": original})
+	if err != nil {
+		return 0, fmt.Errorf("add up what was paid again: %w", err)
+	}
+	return cents, nil
 }
 
 // counterable holds a payout that money can come back of: to an owner, and not itself a return.

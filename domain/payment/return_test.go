@@ -211,3 +211,31 @@ func (w *till) count(n *int64, sql string) {
 		return err
 	})
 }
+
+// Money that came back and was paid again with the statement is not replaced as well.
+//
+// Proves: RSN-05.
+func TestWhatWasPaidAgainIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]func(w *till, out id.ID){
+		"returned": func(w *till, out id.ID) { w.Post("/transactions/"+out.String()+"/returns", object{}).Want(201) },
+		"archived": func(w *till, out id.ID) { w.Delete("/transactions/" + out.String() + "?onLocked=archive").Want(204) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTill(t)
+			statement, out := w.published(70_000)
+			back(w, out)
+			w.Post("/statements/pay", object{"statementIds": list{statement}, "date": "2026-02-25", "amounts": list{
+				object{"statementId": statement, "contactId": w.owner, "centTotal": 60_000},
+			}}).Want(200)
+			path := "/transactions/" + out.String() + "/replacements"
+			w.Post(path, object{"amount": 10_001}).WantError(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable)
+			w.Post(path, object{}).Want(201)
+			w.Post(path, object{}).WantError(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable)
+			if w.received(statement) != 70_000 {
+				t.Errorf("the statement received %d", w.received(statement))
+			}
+		})
+	}
+}

@@ -148,3 +148,31 @@ func TestManyStatements(t *testing.T) {
 }
 
 const scale = 300
+
+// Two statements of one ownership period that are paid at the same time come to what the later one has: it holds what the earlier one left.
+func TestStatementsOfOneChainArePaidInTurn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	january, february := h.earn(h.villa, "2026-01", 50000), h.earn(h.villa, "2026-02", 10000)
+	held, release := make(chan struct{}), make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() { // keeps both from booking until both had the time to decide
+		h.Tx(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": h.villa.ID})
+			close(held)
+			<-release
+			return err
+		})
+	})
+	<-held
+	for _, v := range []id.ID{january, february} {
+		group.Go(func() { h.Post("/statements/pay", body("2026-06-05", v)) })
+	}
+	time.Sleep(500 * time.Millisecond)
+	close(release)
+	group.Wait()
+	_, first := h.payouts(january)
+	if _, second := h.payouts(february); first+second != 40000 {
+		t.Errorf("%d and %d are paid of 40000", first, second)
+	}
+}

@@ -34,14 +34,15 @@ type bank struct {
 	Currency *string
 }
 
-// lock makes payouts of the same statements take turns, with whatever changes the statements as well: that locks the ownership period first.
+// lock makes payouts of the same ownership periods take turns, since each decides on what the others have paid on any of the statements of a
+// chain; with whatever changes the statements as well: that locks the ownership period first.
 func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
 			SQL: `
 			select from listing_ownership_period where team_id = @team and id in (
-				select ownership_period_id from statement where team_id = @team and id = any(@ids)) order by id for share`,
+				select ownership_period_id from statement where team_id = @team and id = any(@ids)) order by id for no key update`,
 			Args: db.Args{"team": tx.Team, "ids": statements},
 		})
 	if err != nil {

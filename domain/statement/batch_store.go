@@ -95,7 +95,7 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 	_, err = tx.Exec(ctx, `
 		update statement_batch_item i set outcome = r.outcome, error = r.error
 		from jsonb_to_recordset(@rows::jsonb) as r (position integer, outcome text, error jsonb)
-		where i.team_id = @team and i.operation_id = @run and i.position = r.position`,
+		where i.team_id = @team and i.operation_id = @run and i.position = r.position and i.outcome is null`,
 		db.Args{"team": tx.Team, "run": run, "rows": string(document)})
 	if err != nil {
 		return fmt.Errorf("keep outcomes: %w", err)

@@ -113,6 +113,7 @@ func TestABatchRefusesWhatItCannotMean(t *testing.T) {
 		"an unknown status": {world.Object{"month": "2026-01", "status": "void"}, "enum", "status"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w.Post("/statements/batch", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
 		})
 	}

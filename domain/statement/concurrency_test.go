@@ -18,7 +18,7 @@ func TestPostingMeetsPublishing(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	var inTime, late int
-	for round := range 60 {
+	for round := range 24 {
 		var group sync.WaitGroup
 		posted := make([]error, 3)
 		for i := range posted {

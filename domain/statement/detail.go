@@ -212,6 +212,11 @@ func Read(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
 	return read(ctx, tx, statement, tx.Actor.Owner != nil)
 }
 
+// ReadAsOwner is Read with the owner's view whoever asks: what a document for the owners shows.
+func ReadAsOwner(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
+	return read(ctx, tx, statement, true)
+}
+
 func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detail, error) {
 	r, err := one(ctx, tx, statement, false)
 	if err != nil {
@@ -243,8 +248,12 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 	if err != nil {
 		return nil, err
 	}
+	shown := entries
+	if asOwner {
+		shown = shownToOwners(design, entries)
+	}
 	d := &Detail{
-		Statement: statements[0], Lines: linesOf(entries), Reservations: reservationsOf(entries),
+		Statement: statements[0], Lines: linesOf(shown), Reservations: reservationsOf(shown),
 		Layout: design.Seen(asOwner), Tables: accounts.tablesOf(r, design, entries, asOwner),
 	}
 	d.Attachments, err = attachmentsOf(ctx, tx, entries, asOwner)

@@ -63,6 +63,11 @@ func (a *arrival) moved() bool {
 	return k != nil && (k.OwnershipPeriodID != a.period.ID || k.Currency != a.Currency || k.StartAt != a.StartAt)
 }
 
+// reopens reports whether a replaced statement is published no more.
+func (a *arrival) reopens() bool {
+	return a.replaces != nil && a.replaces.Status == Published && Status(a.Status) != Published
+}
+
 // place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is replaced until the
 // transaction ends. Failures in order: an unknown listing; no single ownership period over the range; payouts without members or without an
 // account for them; no layout; a reference of a live statement; payouts that would lose their statement; the order rule; an overlap.
@@ -172,8 +177,7 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 	}
 	for _, a := range s.all {
 		k := a.replaces
-		reopened := k != nil && k.Status == Published && Status(a.Status) != Published
-		if k != nil && k.Paid && (reopened || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
+		if k != nil && k.Paid && (a.reopens() || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
 			return errPaid.With(map[string]any{"statementIds": []id.ID{k.ID}})
 		}
 	}
@@ -181,11 +185,12 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 }
 
 // keepOrder refuses a statement in front of a live one that is saved: the live ones rest on what came before them. Imported ones tell their
-// own balances and come in any order, and one that is replaced keeps its place.
+// own balances and come in any order, and one that is replaced keeps its place; it is reopened or published as any other is, after the live
+// ones. Rules STM-03 and STM-04.
 func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 	var at []key
 	for _, a := range s.all {
-		if a.replaces == nil || a.moved() {
+		if a.replaces == nil || a.moved() || a.replaces.Status != Status(a.Status) {
 			at = append(at, key{a.period.ID, a.Currency, a.StartAt})
 		}
 	}

@@ -175,3 +175,64 @@ func TestADeletedImportLeavesNothing(t *testing.T) {
 	// Its reference is free.
 	wantFields(t, p.Post(historic, p.month("12")).Want(201), map[string]string{"replaced": "false"})
 }
+
+// What the rest of an imported month brought is in the balance that the next statement starts with, as its predecessor foresees.
+// Proves: HST-53.
+func TestTheRestOfAnImportedMonthChains(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 850}).Want(200)
+	p.Post(historic, with(p.month("12", p.line("a", "4000", 850)), "startAt", "2026-01-01", "endAt", "2026-01-15")).Want(201)
+	p.Stay(p.villa, "2026-01-20", 1_000)
+	p.Expense(p.villa, "2026-01-31", 300)
+	february := "/statements/" + p.Statement(p.villa, "2026-02").String()
+	wantFields(t, p.Get(february).Want(200), map[string]string{"financials.balanceStart": "1550", "issues": "[]"})
+	wantFields(t, p.Put(february, world.Object{"status": "inReview"}).Want(200), map[string]string{"issues": "[]"})
+}
+
+// An import that is replaced follows the order rule when that reopens or publishes it, and keeps what it said before.
+// Proves: STM-03, STM-04.
+func TestAReplacementReopensInOrder(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	s := p.Post(historic, p.month("12", p.line("a", "4000", 900))).Want(201).String("id")
+	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 900}).Want(200)
+	january := "/statements/" + p.Statement(p.villa, "2026-01").String()
+	p.Put(january, world.Object{"status": "inReview"}).Want(200)
+	review := with(p.month("12", p.line("a", "4000", 800)), "status", "inReview")
+	p.Post(historic, review).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+	p.Post(historic, p.month("12", p.line("a", "4000", 900))).Want(200)
+	p.Put(january, world.Object{"status": "draft"}).Want(200)
+	p.Post(historic, review).Want(200)
+	wantFields(t, p.Get("/statements/"+s+"/difference").Want(200), map[string]string{
+		"version": "1", "before.netRevenue": "900", "now.netRevenue": "800",
+	})
+}
+
+// Owners get the lines and stays that are in an amount which the layout shows them.
+func TestOwnersGetNoHiddenLines(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	design := p.layoutOf("Discreet", "4000")
+	design["netRevenueSections"] = append(design["netRevenueSections"].(world.Array), world.Object{ //nolint:forcetypeassert // see layoutOf
+		"name": "Ours", "visible": "manager", "columns": world.Array{
+			world.Object{"name": "Kept", "type": "accounts", "value": world.Object{"accountIds": world.Array{p.Account("4010")}}},
+		},
+	})
+	p.Post("/statement-layouts", design).Want(201)
+	stay := p.Post("/reservations", world.Object{
+		"listingId": p.villa.ID, "checkIn": "2025-11-03", "checkOut": "2025-11-07", "bookedAt": "2025-10-01", "lines": world.Array{},
+	}).Want(201).ID("id")
+	s := "/statements/" + p.Post(historic, p.month("11",
+		p.line("a", "4000", 900, "description", "Rent", "reservationId", stay), p.line("b", "4010", -80, "description", "Kept", "reservationId", stay),
+		p.line("c", "5200", -30, "description", "Repair"), payoutLine("d", 50, "contactId", p.ada),
+	)).Want(201).String("id")
+	if manager := p.Get(s).Want(200); manager.Len("lines") != 4 || manager.Int("reservations.0.net") != 820 {
+		t.Errorf("the manager gets %s", manager.Body)
+	}
+	for _, owner := range []*apitest.Response{p.Get(s + "?viewAs=owner").Want(200), p.As([]string{"statements:read"}, &p.ben).Get(s).Want(200)} {
+		if owner.Len("lines") != 3 || owner.Int("reservations.0.net") != 900 || strings.Contains(string(owner.Body), "Kept") {
+			t.Errorf("the owner gets %s", owner.Body)
+		}
+	}
+}

@@ -197,10 +197,18 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *hist
 	if err != nil {
 		return fmt.Errorf("encode layouts: %w", err)
 	}
-	replaced := []id.ID{}
+	replaced, reopened := []id.ID{}, []id.ID{}
 	for _, a := range all {
 		if a.replaces != nil {
 			replaced = append(replaced, a.id)
+		}
+		if a.reopens() {
+			reopened = append(reopened, a.id)
+		}
+	}
+	if len(reopened) > 0 {
+		if err := keepVersions(ctx, tx, reopened); err != nil {
+			return err
 		}
 	}
 	var stmts []db.Stmt

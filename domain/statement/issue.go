@@ -106,6 +106,8 @@ type predecessor struct {
 	EndAt      day.Day
 	BalanceEnd money.Cents
 	Imported   bool
+	// Rest is what was booked in the month of an imported one after its last day: that month has no draft to tell it.
+	Rest money.Cents
 }
 
 // chainIssues finds where balances do not follow from each other.
@@ -144,6 +146,7 @@ func (p *predecessor) expected(r *row) money.Cents {
 	if r.Imported {
 		return expected
 	}
+	expected += p.Rest
 	for i := range r.months {
 		m := &r.months[i]
 		if !m.Month.After(p.EndAt) || m.Month.After(r.StartAt) {
@@ -165,9 +168,13 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 	found, err := db.Select[predecessor](ctx, tx, `
 		select k.place, p.* from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
 		cross join lateral (
-			select s.id, s.end_at, s.balance_end, s.imported from statement s
-			where s.team_id = @team and s.ownership_period_id = k.period and s.currency = k.currency and s.start_at < k.start_at
-			order by s.start_at desc limit 1
+			select v.id, v.end_at, v.balance_end, v.imported, case when v.imported and v.end_at < m.last_day then coalesce((
+				select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
+				where `+ownersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at > v.end_at and e.txn_at <= m.last_day
+					and e.account_id is distinct from s.opening), 0) else 0 end::bigint as rest
+			from statement v cross join lateral (select (date_trunc('month', v.end_at::timestamp) + interval '1 month')::date - 1 as last_day) m
+			where v.team_id = @team and v.ownership_period_id = k.period and v.currency = k.currency and v.start_at < k.start_at
+			order by v.start_at desc limit 1
 		) p`, db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
 	if err != nil {
 		return nil, fmt.Errorf("find previous statements: %w", err)

@@ -2,17 +2,16 @@ package statement_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/test/world"
 )
 
-const chainLength = 6
+const chainLength = 4
 
 // chained is a listing with six months and what the order rule says of them.
 type chained struct {
@@ -65,7 +64,7 @@ func (c *chained) expect(m int, to string) verdict {
 }
 
 // check compares an answer with the model, to the last word of its context.
-func (c *chained) check(t *rapid.T, what string, r *apitest.Response, want verdict) {
+func (c *chained) check(t *testing.T, what string, r *apitest.Response, want verdict) {
 	if r.Status != want.status {
 		t.Fatalf("%s in %v is %d, want %d: %s", what, c.status, r.Status, want.status, r.Body)
 	}
@@ -85,21 +84,7 @@ func (c *chained) moved(m int, to string) {
 	c.status[m] = to
 }
 
-// reset makes drafts of all months, past the API and its rules.
-func (c *chained) reset() {
-	for _, sql := range []string{
-		`update ledger_entry set statement_id = null where team_id = @team and statement_id is not null`,
-		`delete from statement where team_id = @team`,
-		`delete from statement_version where team_id = @team`,
-	} {
-		c.Exec(sql, nil)
-	}
-	for m := range chainLength {
-		c.status[m], c.version[m] = "draft", 0
-	}
-}
-
-func (c *chained) put(t *rapid.T, m int, to string) {
+func (c *chained) put(t *testing.T, m int, to string) {
 	want := c.expect(m, to)
 	c.check(t, month(m)+" to "+to, c.Put("/statements/"+c.ids[m]+"?dryRun=false", world.Object{"status": to}), want)
 	if want.status == 200 {
@@ -107,7 +92,7 @@ func (c *chained) put(t *rapid.T, m int, to string) {
 	}
 }
 
-func (c *chained) save(t *rapid.T, m int, to string) {
+func (c *chained) save(t *testing.T, m int, to string) {
 	want := c.expect(m, to)
 	if c.status[m] != "draft" {
 		want = verdict{status: 409, reason: apierr.ReasonStatementExists}
@@ -126,7 +111,7 @@ func (c *chained) save(t *rapid.T, m int, to string) {
 	c.check(t, "saving "+month(m), r, want)
 }
 
-func (c *chained) remove(t *rapid.T, m int, unlock bool) {
+func (c *chained) remove(t *testing.T, m int, unlock bool) {
 	path := "/statements/" + c.ids[m] + "?dryRun=false"
 	if unlock {
 		path += "&onLocked=unlockAndDelete"
@@ -149,7 +134,7 @@ func (c *chained) remove(t *rapid.T, m int, unlock bool) {
 }
 
 // book adds a cost, which only a month without a saved statement in it or after it takes.
-func (c *chained) book(t *rapid.T, m int) {
+func (c *chained) book(t *testing.T, m int) {
 	r := c.Post("/transactions?dryRun=false", world.Object{
 		"type": "expense", "date": month(m) + "-20", "accountId": c.Account("1000"),
 		"lines": world.Array{world.Object{"accountId": c.Account("5200"), "amount": 7, "listingId": c.listing.ID}},
@@ -164,8 +149,8 @@ func (c *chained) book(t *rapid.T, m int) {
 }
 
 // chains fails when the list is not what the model says, or a balance does not follow from the one before.
-func (c *chained) chains(t *rapid.T) {
-	list := c.Get("/statements?sort=startAt&dateRange=2026-01-01...2026-07-01&listingIds=" + c.listing.ID.String())
+func (c *chained) chains(t *testing.T) {
+	list := c.Get("/statements?sort=startAt&dateRange=2026-01-01...2026-05-01&listingIds=" + c.listing.ID.String())
 	balance := int64(0)
 	for m := range chainLength {
 		at := fmt.Sprintf("data.%d.", m)
@@ -177,33 +162,39 @@ func (c *chained) chains(t *rapid.T) {
 	}
 }
 
-// Six months are saved, published, reopened, withdrawn, deleted and republished in any order, and booked into in between: every answer is the
-// one that the order rule gives, and the balances chain after each.
+// Four months are saved, published, reopened, withdrawn, deleted and republished on a long random walk, and booked into in between: every
+// answer is the one that the order rule gives, and the balances chain after each leg. That every state is left in every way, package books
+// proves.
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-07, STM-08, STM-09, STM-10, RSN-43, RSN-57, RSN-58, RSN-64.
 func TestOrderRuleInEveryOrder(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)
-	saved := rapid.SampledFrom([]string{"inReview", "published"})
-	status := rapid.SampledFrom([]string{"draft", "inReview", "published"})
-	at := rapid.IntRange(0, chainLength-1)
-	rapid.Check(t, func(t *rapid.T) {
-		c.reset()
-		// Half of the runs begin with some months published, so that what comes after them is reached as well.
-		for m := range rapid.IntRange(0, chainLength).Draw(t, "published") {
-			c.put(t, m, "published")
-		}
-		for range rapid.IntRange(1, 6).Draw(t, "steps") {
-			switch m := at.Draw(t, "month"); rapid.IntRange(0, 7).Draw(t, "action") {
-			case 0:
-				c.save(t, m, saved.Draw(t, "status"))
-			case 1:
-				c.remove(t, m, rapid.Bool().Draw(t, "unlock"))
-			case 2:
-				c.book(t, m)
-			default:
-				c.put(t, m, status.Draw(t, "status"))
+	random := rand.New(rand.NewPCG(3, 5))
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	for step := range 200 {
+		switch m := random.IntN(chainLength); random.IntN(8) {
+		case 0:
+			c.save(t, m, one("inReview", "published"))
+		case 1:
+			c.remove(t, m, random.IntN(2) == 0)
+		case 2:
+			c.book(t, m)
+		case 3: // so that what comes after published months is reached as well
+			if next := slices.IndexFunc(c.status[:], func(s string) bool { return s != "published" }); next >= 0 {
+				c.put(t, next, "published")
 			}
+		case 4: // so that a saved last month does not refuse everything for long
+			for last := chainLength - 1; last >= 0; last-- {
+				if c.status[last] != "draft" {
+					c.put(t, last, "draft")
+					break
+				}
+			}
+		default:
+			c.put(t, m, one("draft", "inReview", "published"))
 		}
-		c.chains(t)
-	})
+		if step%8 == 7 {
+			c.chains(t)
+		}
+	}
 }

@@ -261,7 +261,7 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayReopen refuses to reopen or remove statements that payouts are linked to. Their rows are locked first, so that no payout is linked
+// mayReopen refuses to reopen or remove statements that payouts are linked to; archived ones brought nobody anything. Their rows are locked first, so that no payout is linked
 // meanwhile. Rule RSN-60.
 func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	ids := idsOf(rows)
@@ -274,8 +274,9 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		TransactionIDs []id.ID
 	}
 	found, err := db.Select[paid](ctx, tx, `
-		select statement_id, array_agg(distinct transaction_id order by transaction_id) as transaction_ids
-		from transaction_line where team_id = @team and statement_id = any(@ids) group by statement_id order by statement_id`,
+		select n.statement_id, array_agg(distinct n.transaction_id order by n.transaction_id) as transaction_ids
+		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'active'
+		where n.team_id = @team and n.statement_id = any(@ids) group by n.statement_id order by n.statement_id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return refused{}, fmt.Errorf("find linked payouts: %w", err)

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/layout"
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
+	"stayledger/domain/transaction"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -143,6 +144,9 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 
 // remove takes saved statements back: their entries are free again, and those of imported ones are gone with them.
 func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	if err := transaction.Unlink(ctx, tx, ids); err != nil {
+		return err
+	}
 	args := db.Args{"team": tx.Team, "ids": ids}
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from ledger_entry e using statement s where s.team_id = @team and s.id = any(@ids) and s.imported

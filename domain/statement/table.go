@@ -123,6 +123,13 @@ func laidOut(entries []entry) []layout.Entry {
 	return out
 }
 
+// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which they see. Payouts, and what no
+// column adds up, are hidden by nobody.
+func shownToOwners(design *layout.Design, entries []entry) []entry {
+	hidden := setOf(design.Render(laidOut(entries), true).Hidden)
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
+}
+
 // tabling lays one statement out.
 type tabling struct {
 	row      *row

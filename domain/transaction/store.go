@@ -276,3 +276,15 @@ func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	}
 	return nil
 }
+
+// Unlink takes statements that are to go off the archived payouts that once paid them.
+func Unlink(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update transaction_line n set statement_id = null from transaction x
+		where n.team_id = @team and n.statement_id = any(@statements) and x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'inactive'`,
+		db.Args{"team": tx.Team, "statements": statements})
+	if err != nil {
+		return fmt.Errorf("unlink archived payouts: %w", err)
+	}
+	return nil
+}

@@ -48,8 +48,7 @@ func open() opened {
 	}
 	url, drop := dbtest.ForPackage(migrate, hash)
 	used.Store(true)
-	// A fingerprint reads every table there is. Planning that anew takes longer than most tests; a generic plan is made once per connection.
-	d, err := db.Open(context.Background(), db.Config{URL: url + "&plan_cache_mode=force_generic_plan", MaxConnections: 8})
+	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16})
 	return opened{db: d, drop: drop, err: err}
 }
 

@@ -43,7 +43,7 @@ type year struct {
 
 func newYear(t *testing.T) *year {
 	t.Helper()
-	y := &year{team: newTeam(t), rng: rand.New(rand.NewPCG(2026, 11))} //nolint:gosec // the same year each time
+	y := &year{team: newTeam(t), rng: rand.New(rand.NewPCG(2026, 11))}
 	y.must("PUT", "/team", object{"statementStartAt": "2025-12-01"})
 	owners := make([]string, 40)
 	for i := range owners {

@@ -36,8 +36,8 @@ type World struct {
 // Listing is a property with its only ownership period.
 type Listing struct{ ID, Period id.ID }
 
-// New makes a world. reach may change what the service reaches the outside with.
-func New(t testing.TB, reach ...func(*app.Outside)) *World {
+// New makes a world. What the service reaches the outside with may be changed.
+func New(t testing.TB, changes ...func(*app.Outside)) *World {
 	t.Helper()
 	store, err := blob.Local(filepath.Join(t.TempDir(), "files"))
 	if err != nil {
@@ -52,7 +52,7 @@ func New(t testing.TB, reach ...func(*app.Outside)) *World {
 		t.Fatal(err)
 	}
 	o := app.Outside{Store: store, Signer: signer, Box: box}
-	for _, f := range reach {
+	for _, f := range changes {
 		f(&o)
 	}
 	parts := app.NewParts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
