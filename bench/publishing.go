@@ -148,10 +148,11 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 		return t, err
 	}
 	entries := fmt.Sprintf(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party,
-			listing_id, ownership_period_id, trigger_type, created_at)
-		select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.cents, 'usd', e.party, p.listing_id, p.id, 'reservation', now()
+			listing_id, ownership_period_id, trigger_type, created_at, statement_id)
+		select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.cents, 'usd', e.party, p.listing_id, p.id, 'reservation', now(),
+			case when e.party = 'owners' and month > 0 then md5(p.id::text || month)::uuid end
 		from listing_ownership_period p
-		cross join lateral (select md5(p.id::text || month || n)::uuid as source, n,
+		cross join lateral (select md5(p.id::text || month || ':' || n)::uuid as source, n, month,
 				(date '%s-01' - make_interval(months => month) + make_interval(days => 3 + 9 * n))::date as at
 			from generate_series(0, %d) month cross join generate_series(0, 2) n) s
 		join (values (0, 'ar', 115000, '2000', null), (0, 'rent', -100000, '4000', 'owners'), (0, 'clean', -15000, '4010', 'owners'),
@@ -165,12 +166,10 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 		strings.NewReplacer("$months", fmt.Sprintf("generate_series(1, %d)", earlierMonths), "$last", publishedMonth).Replace(`
 			insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
 				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
-			select team_id, gen_random_uuid(), concat('s', month, id), id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
+			select team_id, md5(id::text || month)::uuid, concat('s', month, id), id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
 				(11 - month) * 155000, 155000, 0, 0, (12 - month) * 155000, 0, now(), current_timestamp, transaction_timestamp()
 			from (select p.*, month, (date '$last-01' - make_interval(months => month))::date as at from listing_ownership_period p cross join $months month
 				where p.team_id = $1) x`),
-		`update ledger_entry e set statement_id = s.id from statement s where e.team_id = $1 and s.team_id = $1 and e.party = 'owners'
-			and s.ownership_period_id = e.ownership_period_id and e.txn_at between s.start_at and s.end_at`,
 	}, t)
 	if err != nil {
 		return t, err
