@@ -65,6 +65,7 @@ func (c *chained) expect(m int, to string) verdict {
 
 // check compares an answer with the model, to the last word of its context.
 func (c *chained) check(t *testing.T, what string, r *apitest.Response, want verdict) {
+	t.Helper()
 	if r.Status != want.status {
 		t.Fatalf("%s in %v is %d, want %d: %s", what, c.status, r.Status, want.status, r.Body)
 	}
@@ -85,6 +86,7 @@ func (c *chained) moved(m int, to string) {
 }
 
 func (c *chained) put(t *testing.T, m int, to string) {
+	t.Helper()
 	want := c.expect(m, to)
 	c.check(t, month(m)+" to "+to, c.Put("/statements/"+c.ids[m]+"?dryRun=false", world.Object{"status": to}), want)
 	if want.status == 200 {
@@ -93,6 +95,7 @@ func (c *chained) put(t *testing.T, m int, to string) {
 }
 
 func (c *chained) save(t *testing.T, m int, to string) {
+	t.Helper()
 	want := c.expect(m, to)
 	if c.status[m] != "draft" {
 		want = verdict{status: 409, reason: apierr.ReasonStatementExists}
