@@ -115,6 +115,7 @@ func (c *chained) save(t *testing.T, m int, to string) {
 }
 
 func (c *chained) remove(t *testing.T, m int, unlock bool) {
+	t.Helper()
 	path := "/statements/" + c.ids[m] + "?dryRun=false"
 	if unlock {
 		path += "&onLocked=unlockAndDelete"
@@ -138,6 +139,7 @@ func (c *chained) remove(t *testing.T, m int, unlock bool) {
 
 // book adds a cost, which only a month without a saved statement in it or after it takes.
 func (c *chained) book(t *testing.T, m int) {
+	t.Helper()
 	r := c.Post("/transactions?dryRun=false", world.Object{
 		"type": "expense", "date": month(m) + "-20", "accountId": c.Account("1000"),
 		"lines": world.Array{world.Object{"accountId": c.Account("5200"), "amount": 7, "listingId": c.listing.ID}},
@@ -153,6 +155,7 @@ func (c *chained) book(t *testing.T, m int) {
 
 // chains fails when the list is not what the model says, or a balance does not follow from the one before.
 func (c *chained) chains(t *testing.T) {
+	t.Helper()
 	list := c.Get("/statements?sort=startAt&dateRange=2026-01-01...2026-05-01&listingIds=" + c.listing.ID.String())
 	balance := int64(0)
 	for m := range chainLength {
