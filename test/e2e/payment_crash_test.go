@@ -94,9 +94,9 @@ func crashScenes() []crashScene {
 			s.settleAtOnce()
 			s.pay()
 			s.killAt(sandbox.Recorded, some)
-			s.eventually("all paid", func() bool {
-				for _, state := range s.ours() {
-					if state != pay.Paid {
+			s.eventually("all paid that have arrived", func() bool {
+				for key, state := range s.ours() {
+					if len(s.tally(key)) > 0 && state != pay.Paid {
 						return false
 					}
 				}
