@@ -47,7 +47,7 @@ func TestTaxIdentifiersAreSealedAndMasked(t *testing.T) {
 		}
 	}
 	x.Exec(`do $$ begin
-		if exists (select from contact where contact::text ~ '345678|45-6789' or convert_from(coalesce(tax_identifier, ''), 'latin1') ~ '345678|45-6789')
+		if exists (select from contact where contact::text ~ '345678|45-6789' or encode(coalesce(tax_identifier, ''), 'escape') ~ '345678|45-6789')
 		then raise exception 'kept'; end if; end $$`, nil)
 	got, err := whole(t, x, box, ein, ssn, person, company, batch, none)
 	if err != nil || len(got) != 5 || got[ein] != "12-3456789" || got[ssn] != "123-45-6789" || got[person] != "123-45-6789" || got[company] != "12-3456789" ||
