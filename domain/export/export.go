@@ -4,7 +4,6 @@ package export
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"stayledger/platform/api"
@@ -96,10 +95,10 @@ type Declaration[S any] struct {
 	PostOnly bool
 	// Check refuses a selection in both modes, before anything is queued; nil checks nothing.
 	Check func(ctx context.Context, tx *db.Tx, s *S) error
-	// Count sizes a selection up for GET.
+	// Count sizes a selection up: for GET to decide by, and for an operation to tell how much there is.
 	Count func(ctx context.Context, tx *db.Tx, s *S) (Size, error)
 	// Render writes the file from one snapshot. It runs at least once. Rows are streamed; only a PDF is built in memory.
-	Render func(ctx context.Context, tx *db.Tx, s *S, w io.Writer) error
+	Render func(ctx context.Context, tx *db.Tx, s *S, out *Sink) error
 }
 
 // Pair is a declaration ready to be served.

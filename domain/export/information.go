@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"io"
 
 	"stayledger/domain/contact"
 	"stayledger/domain/report"
@@ -60,13 +59,13 @@ func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] 
 			all, _, err := report.ReadInformationReturns(ctx, tx, *f)
 			return Size{Rows: int64(len(all))}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter, w io.Writer) error {
-			return renderInformationReturns(ctx, tx, box, f, w)
+		Render: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter, out *Sink) error {
+			return renderInformationReturns(ctx, tx, box, f, out)
 		},
 	}
 }
 
-func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *report.InformationFilter, w io.Writer) error {
+func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *report.InformationFilter, out *Sink) error {
 	all, _, err := report.ReadInformationReturns(ctx, tx, *f)
 	if err != nil {
 		return err
@@ -83,7 +82,7 @@ func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *
 	for i := range informationColumns {
 		columns[i] = informationColumns[i].Column
 	}
-	csv := render.NewCSV(w, columns)
+	csv := render.NewCSV(out, columns)
 	for i := range all {
 		row := filed{&all[i], f.Year, identifiers[all[i].ContactID]}
 		for n := range informationColumns {

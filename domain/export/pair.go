@@ -126,7 +126,7 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	case <-ctx.Done():
 		return nil, outcome(client, ctx, ctx.Err(), false)
 	}
-	kept, err := p.keep(ctx, e, d, scope, s)
+	kept, err := p.keep(ctx, e, d, scope, s, &Sink{})
 	if err != nil {
 		return nil, outcome(client, ctx, err, true)
 	}
@@ -159,7 +159,7 @@ func outcome(client, budget context.Context, err error, rendering bool) error {
 }
 
 // keep renders into the store, from one snapshot.
-func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (file.Stored, error) {
+func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S, out *Sink) (file.Stored, error) {
 	return file.Keep(ctx, d, scope, e.config.Store, func(w io.Writer) error {
 		begun := false
 		return d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
@@ -167,7 +167,8 @@ func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope d
 				return errors.New("the snapshot was lost while rendering")
 			}
 			begun = true
-			return p.Render(ctx, tx, s, w)
+			out.Writer = w
+			return p.Render(ctx, tx, s, out)
 		})
 	})
 }
@@ -185,10 +186,29 @@ type attempt[S any] struct {
 	selector S
 }
 
+// sink tells the operation of an attempt how far it is, beginning with how much there is.
+func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
+	var size Size
+	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		size, err = p.Count(ctx, tx, &t.selector)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Sink{total: max(size.Rows, size.Documents)}
+	out.progress(ctx, d, scope, t.run.OperationID)
+	return out, out.tell(0, out.total)
+}
+
 // work renders for an operation; the file appears with the operation's completion (EXP-26, OPS-88).
 func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, t attempt[S]) (db.Work, error) {
 	scope.Timeout = taskTime
-	kept, err := p.keep(ctx, e, d, scope, &t.selector)
+	out, err := p.sink(ctx, d, scope, t)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := p.keep(ctx, e, d, scope, &t.selector, out)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type selection struct {
 }
 
 // probe declares an export that is rendered by a test.
-func probe(render func(ctx context.Context, tx *db.Tx, s *selection, w io.Writer) error) export.Pair {
+func probe(render func(ctx context.Context, tx *db.Tx, s *selection, out *export.Sink) error) export.Pair {
 	return export.Declare(export.Declaration[selection]{
 		Path: "/probes/csv", ID: "ProbesCSV", Tag: "Probes", Summary: "Export probes", Format: export.CSV, Scopes: []string{"reports:export"}, Name: "probes",
 		Count:  func(context.Context, *db.Tx, *selection) (export.Size, error) { return export.Size{Rows: 1}, nil },
@@ -58,7 +58,7 @@ func (w *world) open() int {
 // Proves: EXP-16, EXP-17, ERR-55.
 func TestRendererFails(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 		_, _ = io.WriteString(to, "half")
 		return errors.New("the printer is on fire")
 	}))
@@ -71,16 +71,16 @@ func TestRendererFails(t *testing.T) {
 // Proves: EXP-16, EXP-18, ERR-58.
 func TestRendererHangs(t *testing.T) {
 	t.Parallel()
-	for name, render := range map[string]func(context.Context, *db.Tx, *selection, io.Writer) error{
-		"waits": func(ctx context.Context, _ *db.Tx, _ *selection, _ io.Writer) error {
+	for name, render := range map[string]func(context.Context, *db.Tx, *selection, *export.Sink) error{
+		"waits": func(ctx context.Context, _ *db.Tx, _ *selection, _ *export.Sink) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-		"in the database": func(ctx context.Context, tx *db.Tx, _ *selection, _ io.Writer) error {
+		"in the database": func(ctx context.Context, tx *db.Tx, _ *selection, _ *export.Sink) error {
 			_, err := tx.Exec(ctx, "select pg_sleep(60)", nil)
 			return err
 		},
-		"never looks at its context": func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+		"never looks at its context": func(_ context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 			for {
 				if _, err := io.WriteString(to, "again\n"); err != nil {
 					return err
@@ -88,7 +88,7 @@ func TestRendererHangs(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		},
-		"ends too late": func(ctx context.Context, _ *db.Tx, _ *selection, _ io.Writer) error {
+		"ends too late": func(ctx context.Context, _ *db.Tx, _ *selection, _ *export.Sink) error {
 			<-ctx.Done()
 			return nil
 		},
@@ -107,7 +107,7 @@ func TestRendererHangs(t *testing.T) {
 
 func TestQueuedRendererFails(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{}, probe(func(context.Context, *db.Tx, *selection, io.Writer) error {
+	w := newWorldOf(t, export.Config{}, probe(func(context.Context, *db.Tx, *selection, *export.Sink) error {
 		return apierr.BadRequest // what another attempt cannot mend
 	}))
 	operation := w.Post("/probes/csv", object{}).Want(202).ID("operationId")
@@ -121,7 +121,7 @@ func TestQueuedRendererFails(t *testing.T) {
 // Proves: EXP-08, EXP-09, EXP-11, EXP-26, OPS-26, OPS-27, OPS-28, OPS-29, OPS-30, OPS-88.
 func TestQueuedExport(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, s *selection, to io.Writer) error {
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, s *selection, to *export.Sink) error {
 		_, err := io.WriteString(to, "word\r\n"+s.Word+"\r\n")
 		return err
 	}))
@@ -156,7 +156,7 @@ func TestQueuedExport(t *testing.T) {
 func TestQueuedExportIsRenderedAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
 	var runs atomic.Int64
-	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 		_, _ = fmt.Fprintf(to, "run %d", runs.Load())
 		if runs.Add(1) == 1 {
 			return errors.New("out of paper")
@@ -173,7 +173,7 @@ func TestClientIsGone(t *testing.T) {
 	t.Parallel()
 	var hangUp sync.Once
 	rendering, stopped := make(chan struct{}), make(chan struct{})
-	w := newWorldOf(t, export.Config{}, probe(func(ctx context.Context, _ *db.Tx, _ *selection, to io.Writer) error {
+	w := newWorldOf(t, export.Config{}, probe(func(ctx context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 		_, _ = io.WriteString(to, "half")
 		hangUp.Do(func() { close(rendering) })
 		<-ctx.Done()
@@ -208,7 +208,7 @@ func TestAwaitedExportsTakeTurns(t *testing.T) {
 	t.Parallel()
 	begun, release := make(chan struct{}, 2), make(chan struct{})
 	w := newWorldOf(t, export.Config{Budget: time.Second, Limits: export.Limits{AtOnce: 1}}, probe(
-		func(_ context.Context, _ *db.Tx, s *selection, to io.Writer) error {
+		func(_ context.Context, _ *db.Tx, s *selection, to *export.Sink) error {
 			begun <- struct{}{}
 			if s.Word == "slow" {
 				<-release
@@ -227,7 +227,7 @@ func TestAwaitedExportsTakeTurns(t *testing.T) {
 
 func TestLinkOfAnExportExpires(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{Linked: time.Nanosecond}, probe(func(context.Context, *db.Tx, *selection, io.Writer) error { return nil }))
+	w := newWorldOf(t, export.Config{Linked: time.Nanosecond}, probe(func(context.Context, *db.Tx, *selection, *export.Sink) error { return nil }))
 	w.follow(w.Get("/probes/csv")).WantError(apierr.CodeGone, "")
 }
 

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 	"unicode"
@@ -42,6 +41,7 @@ func statementsPDFBatch() Declaration[statementSelection] {
 		Doc:    "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
 		Format: ZIP, Scopes: []string{"statements:export"}, Name: "owner-statements", PostOnly: true,
 		Check:  checkStatements,
+		Count:  countStatements,
 		Render: renderStatementBatch,
 	}
 }
@@ -133,12 +133,12 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection) iter.Seq2[
 	}
 }
 
-func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, w io.Writer) error {
-	return render.OwnerStatements(w, documents(ctx, tx, s))
+func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+	return render.OwnerStatements(out, documents(ctx, tx, s))
 }
 
-func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, w io.Writer) error {
-	archive := zip.NewWriter(w)
+func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+	archive := zip.NewWriter(out)
 	for doc, err := range documents(ctx, tx, s) {
 		if err != nil {
 			return err

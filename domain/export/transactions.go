@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"stayledger/domain/transaction"
@@ -22,18 +21,6 @@ type transactionSelection struct {
 // Resolve checks the filters and that no column comes twice.
 func (s *transactionSelection) Resolve() []apierr.Issue {
 	return append(s.Filter.Resolve(), repeated(s.Columns)...)
-}
-
-// repeated refuses a column that comes twice, which no reader of a CSV can tell apart.
-func repeated[C ~string](columns []C) []apierr.Issue {
-	seen := map[C]bool{}
-	for i, c := range columns {
-		if seen[c] {
-			return []apierr.Issue{{Message: "Column is given more than once", Code: "unique", Path: []any{"columns", i}, Schema: "query"}}
-		}
-		seen[c] = true
-	}
-	return nil
 }
 
 // transactionColumn is a column of the CSV.
@@ -59,6 +46,8 @@ type transactionCell struct {
 	render.Column
 	value func(r lineOf) any
 }
+
+func (c transactionCell) name() string { return c.Name }
 
 // transactionCells are the columns. One row is one line: what a bookkeeper posts. Its parts are amount, taxAmount
 // and markupAmount, and total is what the line comes to. The transactionTotal is what moved through the account; it stands on the first
@@ -153,16 +142,13 @@ func countTransactionLines(ctx context.Context, tx *db.Tx, s *transactionSelecti
 	return Size{Rows: rows}, nil
 }
 
-func renderTransactions(ctx context.Context, tx *db.Tx, s *transactionSelection, w io.Writer) error {
-	cells := transactionCells
-	if len(s.Columns) > 0 {
-		cells = chosen(s.Columns)
-	}
+func renderTransactions(ctx context.Context, tx *db.Tx, s *transactionSelection, out *Sink) error {
+	cells := chosen(transactionCells, s.Columns)
 	columns := make([]render.Column, len(cells))
 	for i := range cells {
 		columns[i] = cells[i].Column
 	}
-	csv, values := render.NewCSV(w, columns), make([]any, len(cells))
+	csv, values := render.NewCSV(out, columns), make([]any, len(cells))
 	s.IncludeLines = true
 	q := transaction.ListQuery(s.Filter)
 	q.Args["team"] = tx.Team
@@ -184,16 +170,4 @@ func renderTransactions(ctx context.Context, tx *db.Tx, s *transactionSelection,
 		return fmt.Errorf("render transactions: %w", err)
 	}
 	return csv.Flush()
-}
-
-func chosen(columns []transactionColumn) []transactionCell {
-	cells := make([]transactionCell, len(columns))
-	for i, c := range columns {
-		for n := range transactionCells {
-			if transactionCells[n].Name == string(c) {
-				cells[i] = transactionCells[n]
-			}
-		}
-	}
-	return cells
 }

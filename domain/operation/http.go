@@ -26,6 +26,12 @@ func Endpoints() []api.Endpoint {
 				"With waitSeconds it answers as soon as the operation has settled, at the latest after that time.",
 			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
 		}, getOperation),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/operations/{id}/progress", ID: "getOperationProgress", Tag: "Operations", Summary: "Read how far an operation is",
+			Doc: "What is done of how much, about a second old. Takes the identifiers that the single read takes. Exports count rows or documents; " +
+				"other work may count nothing.",
+			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
+		}, getProgress),
 	}
 }
 

@@ -22,8 +22,16 @@ func (c Cents) Valid() bool {
 }
 
 // String gives the plain decimal with two places that exports use, such as -1234.50, whatever the currency.
-func (c Cents) String() string {
-	return c.decimal(2, "", ".")
+func (c Cents) String() string { return string(c.Append(nil)) }
+
+// Append adds the plain decimal to b. Exports hold millions of amounts, so it allocates nothing.
+func (c Cents) Append(b []byte) []byte {
+	if c < 0 {
+		b = append(b, '-')
+	}
+	n := c.magnitude()
+	b = strconv.AppendUint(b, n/100, 10)
+	return append(b, '.', byte('0'+n/10%10), byte('0'+n%10)) //nolint:gosec // single digits
 }
 
 // decimal writes the amount with the given number of minor digits and separators.

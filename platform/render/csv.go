@@ -22,6 +22,8 @@ const (
 	Text Kind = "text"
 	// Date is a civil date, YYYY-MM-DD.
 	Date Kind = "date"
+	// Instant is a point in time, RFC 3339 in UTC with milliseconds.
+	Instant Kind = "instant"
 	// Amount takes cents and writes a decimal with two places; its currency is in a Currency column beside it.
 	Amount Kind = "amount"
 	// Integer is a whole number.
@@ -52,6 +54,7 @@ type CSV struct {
 	columns []Column
 	line    []byte
 	rows    int
+	raw     []rawCell // per column, once raw values were written
 	headed  bool
 	err     error
 }
@@ -65,6 +68,7 @@ func NewCSV(w io.Writer, columns []Column) *CSV {
 //   - Amount takes money.Cents and integers, which are cents;
 //   - Integer takes integers;
 //   - Date takes day.Day and a string of the form YYYY-MM-DD;
+//   - Instant takes day.Instant;
 //   - Currency takes strings of three letters;
 //   - Bool takes bool;
 //   - Text and ID take all of these, fmt.Stringer and named string types.
@@ -141,15 +145,21 @@ func appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	switch kind {
 	case Amount:
 		if n, ok := value.(int64); ok {
-			return append(line, money.Cents(n).String()...), true
+			return money.Cents(n).Append(line), true
 		}
 		cents, ok := value.(money.Cents)
-		return append(line, cents.String()...), ok
+		return cents.Append(line), ok
 	case Integer:
 		n, ok := value.(int64)
 		return strconv.AppendInt(line, n, 10), ok
 	case Date:
 		return appendDate(line, value)
+	case Instant:
+		at, ok := value.(day.Instant)
+		if !ok {
+			return line, false
+		}
+		return at.Append(line), true
 	case Currency:
 		code, ok := value.(string)
 		return append(line, strings.ToUpper(code)...), ok && (code == "" || isCurrency(code))
@@ -184,7 +194,7 @@ func appendAny(line []byte, value any) ([]byte, bool) {
 	case bool:
 		return strconv.AppendBool(line, v), true
 	case money.Cents:
-		return append(line, v.String()...), true
+		return v.Append(line), true
 	case day.Day:
 		return append(line, v.String()...), true
 	case fmt.Stringer:
@@ -198,7 +208,7 @@ func appendAny(line []byte, value any) ([]byte, bool) {
 // types that fill exports come first; reflection is left for the rest, which is mostly named string types and pointers.
 func plain(value any) (any, bool) {
 	switch v := value.(type) {
-	case nil, string, int64, bool, money.Cents, day.Day:
+	case nil, string, int64, bool, money.Cents, day.Day, day.Instant:
 		return v, true
 	case int:
 		return int64(v), true

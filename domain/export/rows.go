@@ -1,0 +1,133 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/page"
+	"stayledger/platform/render"
+)
+
+// sqlColumn is a column that the database fills by itself: SQL is an expression over the tables of the query. Rows of such columns go
+// from the server's binary form straight into the file.
+type sqlColumn struct {
+	render.Column
+	SQL string
+}
+
+// goColumn is a column computed from a row.
+type goColumn[T any] struct {
+	render.Column
+	Value func(row *T) any
+}
+
+// named is a column of either sort.
+type named interface{ name() string }
+
+func (c sqlColumn) name() string   { return c.Name }
+func (c goColumn[T]) name() string { return c.Name }
+
+// namesOf lists the columns in their own order, for the Enum of a selector's column type.
+func namesOf[C named](columns []C) []string {
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].name()
+	}
+	return names
+}
+
+// chosen are the columns that a selector names, in its order; all when it names none.
+func chosen[C named, N ~string](columns []C, names []N) []C {
+	if len(names) == 0 {
+		return columns
+	}
+	out := make([]C, 0, len(names))
+	for _, n := range names {
+		if i := slices.IndexFunc(columns, func(c C) bool { return c.name() == string(n) }); i >= 0 {
+			out = append(out, columns[i])
+		}
+	}
+	return out
+}
+
+// repeated refuses a column that comes twice, which no reader of a CSV can tell apart.
+func repeated[N ~string](columns []N) []apierr.Issue {
+	seen := map[N]bool{}
+	for i, c := range columns {
+		if seen[c] {
+			return []apierr.Issue{{Message: "Column is given more than once", Code: "unique", Path: []any{"columns", i}, Schema: "query"}}
+		}
+		seen[c] = true
+	}
+	return nil
+}
+
+// countRows sizes up a CSV that has a row for each row of a query, which is one of the team.
+func countRows(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
+	q.Args["team"] = tx.Team
+	rows, err := db.Get[int64](ctx, tx, "select count(*) from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
+	if err != nil {
+		return Size{}, fmt.Errorf("count the rows of an export: %w", err)
+	}
+	return Size{Rows: rows}, nil
+}
+
+// writeRows writes a row for each row of a query, with the given columns in place of the query's.
+func writeRows(ctx context.Context, tx *db.Tx, out *Sink, columns []sqlColumn, q page.Query, sort string) error {
+	head, expressions := make([]render.Column, len(columns)), make([]string, len(columns))
+	for i := range columns {
+		head[i], expressions[i] = columns[i].Column, columns[i].SQL
+	}
+	q.Columns, q.Args["team"] = strings.Join(expressions, ", "), tx.Team
+	csv := render.NewCSV(out, head)
+	err := db.EachRaw(ctx, tx, db.Stmt{SQL: q.SQL(sort), Args: q.Args}, func(r *db.RawRows) error {
+		if err := csv.Raw(r.Types, r.Values); err != nil {
+			return err
+		}
+		return out.Did(1)
+	})
+	if err != nil {
+		return fmt.Errorf("export rows: %w", err)
+	}
+	return csv.Flush()
+}
+
+// writeTable writes computed rows.
+func writeTable[T any](out *Sink, columns []goColumn[T], rows iter.Seq2[*T, error]) error {
+	head, values := make([]render.Column, len(columns)), make([]any, len(columns))
+	for i := range columns {
+		head[i] = columns[i].Column
+	}
+	csv := render.NewCSV(out, head)
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		for i := range columns {
+			values[i] = columns[i].Value(row)
+		}
+		if err := csv.Row(values...); err != nil {
+			return err
+		}
+		if err := out.Did(1); err != nil {
+			return err
+		}
+	}
+	return csv.Flush()
+}
+
+// all yields rows that are in memory.
+func all[T any](rows []T) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for i := range rows {
+			if !yield(&rows[i], nil) {
+				return
+			}
+		}
+	}
+}

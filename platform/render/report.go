@@ -1,0 +1,93 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"stayledger/platform/money"
+)
+
+// ReportDoc is a document of tables: a manager statement, a trust reconciliation, a summary over owners. Dates are YYYY-MM-DD and shown as
+// the locale writes them; amounts are cents of Currency. Empty parts are left out.
+type ReportDoc struct {
+	Title    string    // such as "Trust reconciliation"; also the document's title for readers
+	Subtitle string    // such as a period or a day, ready to show
+	Locale   string    // language tag: writes amounts and dates, sets the document's language and the paper size
+	Currency string    // ISO 4217
+	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
+
+	Team    StatementTeam
+	Facts   []Fact        // what the document is about, beside the summary
+	Summary []SummaryLine // key figures; an emphasised last line is the figure the document is about
+	Tables  []ReportTable
+	Notes   []string // warnings and remarks, a paragraph each
+}
+
+// Fact is one line of what a document is about, such as "As of" and a date. Value is shown as a date when it is one.
+type Fact struct{ Label, Value string }
+
+// ReportTable is a table with a head that is repeated on every page. Its first column takes the room the others leave.
+type ReportTable struct {
+	Title   string
+	Columns []ReportColumn
+	Rows    []ReportRow
+	Total   *ReportRow
+}
+
+// ReportColumn is a column; amounts, integers and percentages are set flush right.
+type ReportColumn struct {
+	Head string
+	Kind ReportKind
+}
+
+// ReportKind says what the cells of a column hold.
+type ReportKind string
+
+// The kinds of columns of a report.
+const (
+	ReportText    ReportKind = "text"    // string
+	ReportDate    ReportKind = "date"    // string YYYY-MM-DD
+	ReportAmount  ReportKind = "amount"  // money.Cents
+	ReportInteger ReportKind = "integer" // int
+	ReportPercent ReportKind = "percent" // string, ready to show
+)
+
+// ReportRow is one row. Cells are in the order of the columns: string, int, money.Cents, or nil for an empty one; a nil pointer counts as
+// nil. Missing cells at the end are empty.
+type ReportRow struct {
+	Style RowStyle
+	Level int // of indentation, from 0 to 3
+	Cells []any
+	Below string // a muted second line under the first cell
+}
+
+// RowStyle says how a row stands out.
+type RowStyle string
+
+// The styles of rows.
+const (
+	PlainRow    RowStyle = ""
+	GroupRow    RowStyle = "group"    // a heading within the table; it stays with the row after it
+	SubtotalRow RowStyle = "subtotal" // sums up the rows above it
+	WarningRow  RowStyle = "warning"  // wants to be looked at
+)
+
+// cents reads an amount cell.
+func (r ReportRow) cents(i int) (money.Cents, bool) {
+	if i >= len(r.Cells) {
+		return 0, false
+	}
+	switch v := r.Cells[i].(type) {
+	case money.Cents:
+		return v, true
+	case *money.Cents:
+		if v != nil {
+			return *v, true
+		}
+	}
+	return 0, false
+}
+
+// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes.
+func Report(_ io.Writer, _ ReportDoc) error { return errors.New("render: reports are being built") }
