@@ -12,16 +12,16 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ensure-postgres ## run the service with its own database, sandboxed providers and sample books
+demo: ensure-postgres ensure-font ## run the service with its own database, sandboxed providers and sample books
 	@go run ./cmd/stayledger demo
 
 .PHONY: test
-test: ensure-postgres ensure-hledger ## vet and run every test
+test: ensure-tools ## vet and run every test
 	@go vet ./...
 	@go test -timeout 40m ./...
 
 .PHONY: race
-race: ensure-postgres ensure-hledger ## run every test under the race detector (slow)
+race: ensure-tools ## run every test under the race detector (slow)
 	@go test -race ./...
 
 .PHONY: check
@@ -56,7 +56,7 @@ fuzz: ## fuzz every parser for FUZZTIME (10s) each
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: golden
-golden: ensure-postgres ensure-hledger ## rewrite the golden files from what the code gives now; read the diff before committing
+golden: ensure-tools ## rewrite the golden files from what the code gives now; read the diff before committing
 	@UPDATE_GOLDEN=1 go test -count=1 ./...
 
 .PHONY: openapi
@@ -71,6 +71,11 @@ openapi-check:
 migration: ## start the next migration: make migration NAME=guest_deposit
 	@scripts/migration '$(NAME)'
 
-.PHONY: ensure-postgres ensure-lint ensure-hledger
-ensure-postgres ensure-lint ensure-hledger: ensure-%:
+# What the tests drive beside the service: the databases, an object store, an independent accounting program, readers of PDFs, a browser.
+.PHONY: ensure-tools
+ensure-tools:
+	@scripts/ensure postgres versitygw hledger poppler qpdf font chromium
+
+.PHONY: ensure-postgres ensure-lint ensure-hledger ensure-font
+ensure-postgres ensure-lint ensure-hledger ensure-font: ensure-%:
 	@scripts/ensure $*

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
+	"stayledger/platform/render"
 	"stayledger/platform/seal"
 )
 
@@ -58,9 +58,12 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	store, err := blob.Local(filepath.Join(c.DataDir, "files"))
+	store, err := c.store(ctx, log)
 	if err != nil {
-		return nil, fmt.Errorf("file store: %w", err)
+		return nil, err
+	}
+	if err := render.UseFallbackFont(c.FallbackFonts); err != nil {
+		return nil, fmt.Errorf("--fallback-fonts: %w", err)
 	}
 	post, err := c.mail(log)
 	if err != nil {
@@ -75,7 +78,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
 	a.parts = NewParts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
 	a.API = api.NewServer(api.Config{
-		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], PublicURL: c.PublicURL,
+		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
 		Observe: a.watch.request, Title: "stayledger", Description: about,
 	}, a.parts.Endpoints)
 	if err := a.pages(); err != nil {
@@ -98,7 +101,7 @@ func Migrate(ctx context.Context, databaseURL string) (int, error) {
 
 // Handler is the service over HTTP.
 func (a *App) Handler() (http.Handler, error) {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json", "application/yaml", "text/html", "text/markdown"}))
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json", "application/yaml", "text/html", "text/css", "text/javascript", "text/markdown"}))
 	if err != nil {
 		return nil, fmt.Errorf("response compression: %w", err)
 	}

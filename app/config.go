@@ -24,6 +24,10 @@ type Config struct {
 	Regions         []string          `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: ap, ca, eu, sa, us."`
 	Elsewhere       map[string]string `env:"STAYLEDGER_ELSEWHERE" help:"Base addresses of regions served by other deployments, as region=https://address."`
 	DataDir         string            `name:"data-dir" env:"STAYLEDGER_DATA_DIR" help:"Folder for stored files (and, for demo, its database). A fitting one is chosen when empty."`
+	StoreURL        string            `name:"store-url" env:"STAYLEDGER_STORE_URL" help:"Object store for files, such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1; the data folder when empty."`
+	StoreAccessKey  string            `name:"store-access-key" env:"STAYLEDGER_STORE_ACCESS_KEY" help:"Access key of the object store."`
+	StoreSecretKey  string            `name:"store-secret-key" env:"STAYLEDGER_STORE_SECRET_KEY" help:"Secret key of the object store."`
+	FallbackFonts   string            `name:"fallback-fonts" env:"STAYLEDGER_FALLBACK_FONTS" help:"TrueType files for what the embedded font lacks in PDFs (Chinese, Japanese, Korean), separated as in PATH; those of the system when empty."`
 	SecretKeys      []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
 	Workers         int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs worked on at the same time; 0 leaves jobs to other processes."`
 	MaxConnections  int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`
@@ -69,6 +73,9 @@ func (c *Config) Check() error {
 		return errors.New("--public-url: not an address such as https://books.example.com")
 	}
 	if _, err := c.keys(); err != nil {
+		return err
+	}
+	if err := c.checkStore(); err != nil {
 		return err
 	}
 	return c.checkMail()

@@ -12,7 +12,8 @@ import (
 	"stayledger/web"
 )
 
-// pages adds what is not part of the contract: probes, metrics, the published description, the reference page and the changelog.
+// pages adds what is not part of the contract: probes, metrics, the published description, the reference page, the pages for people and
+// the changelog.
 // All bytes are rendered once.
 func (a *App) pages() error {
 	description, err := a.API.OpenAPI()
@@ -42,6 +43,9 @@ func (a *App) pages() error {
 	page("/docs", "text/html; charset=utf-8", docs)
 	owner := web.Owner()
 	serve("/owner", "text/html; charset=utf-8", owner.Policy, owner.HTML)
+	if err := a.console(); err != nil {
+		return err
+	}
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/metrics", a.watch.handler())
@@ -51,6 +55,28 @@ func (a *App) pages() error {
 		defer cancel()
 		probe(w, a.ready.Load() && a.DB.Ping(ctx) == nil)
 	})
+	return nil
+}
+
+// console serves the console. Its files are asked for anew each time, so that they always fit each other, and answered with 304 while they
+// are the same.
+func (a *App) console() error {
+	assets, err := web.Console()
+	if err != nil {
+		return err
+	}
+	for _, asset := range assets {
+		a.API.Handle(http.MethodGet, asset.Path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", asset.ContentType)
+			w.Header().Set("Cache-Control", "no-cache")
+			w.Header().Set("ETag", `W/"`+asset.Tag+`"`)
+			w.Header().Set("Content-Security-Policy", web.ConsolePolicy)
+			w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asset.Body))
+		})
+	}
 	return nil
 }
 

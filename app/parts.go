@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/access"
 	"stayledger/domain/account"
+	"stayledger/domain/bank"
 	"stayledger/domain/connection"
 	"stayledger/domain/contact"
 	"stayledger/domain/delivery"
@@ -76,7 +77,7 @@ func NewParts(o Outside, c Config) Parts {
 		Endpoints: slices.Concat(
 			access.Endpoints(), team.Endpoints(onboarding.Hooks()), onboarding.Endpoints(), operation.Endpoints(),
 			account.Endpoints(onboarding.AssignmentsChanged), contact.Endpoints(o.Box), payee.Endpoints(o.Box), connection.Endpoints(connection.Config{Box: o.Box, Private: c.LocalProviders}), listing.Endpoints(transaction.OfListings()), tax.Endpoints(),
-			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), payments.Endpoints(), journal.Endpoints(), layout.Endpoints(), statement.Endpoints(links), statement.BatchEndpoints(), statement.HistoricEndpoints(), payout.Endpoints(), post.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
+			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), payments.Endpoints(), journal.Endpoints(), bank.Endpoints(), layout.Endpoints(), statement.Endpoints(links), statement.BatchEndpoints(), statement.HistoricEndpoints(), payout.Endpoints(), post.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
 		),
 		Handlers: handlers,
 		Every:    slices.Concat(operation.Every(c.KeepOperations), transaction.Every(), payments.Every(), file.Every(store)),

@@ -21,6 +21,7 @@ import (
 
 	"stayledger/domain/access"
 	"stayledger/domain/audit"
+	"stayledger/domain/export"
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
 	"stayledger/domain/reservation"
@@ -57,9 +58,11 @@ type bed struct {
 	log      *os.File
 	large    tenant
 	small    tenant
-	entries  int    // of the largest ledger
-	ours     string // address of the service
-	bareHTTP string // address of the bare server
+	entries  int      // of the largest ledger
+	books    []tenant // those of ledgers, once they are filled
+	ours     string   // address of the service
+	bareHTTP string   // address of the bare server
+	exports  *export.Exports
 	stop     context.CancelFunc
 	closed   sync.WaitGroup
 
@@ -137,6 +140,9 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return fmt.Errorf("open the log: %w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(b.log, nil))
+	if err := b.openExports(); err != nil {
+		return err
+	}
 	w := job.NewWorker(job.Config{
 		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: operation.Every(9600 * time.Hour),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
@@ -159,7 +165,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
-	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints()), initiating()))
+	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints(), b.exports.Endpoints()), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return fmt.Errorf("response compression: %w", err)

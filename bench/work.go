@@ -59,6 +59,7 @@ func (b *bed) handlers() map[string]job.Handler {
 	}
 	handlers := reservation.Handlers()
 	maps.Copy(handlers, statement.Handlers())
+	maps.Copy(handlers, b.exports.Handlers())
 	maps.Copy(handlers, map[string]job.Handler{
 		noopTask: counting,
 		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {

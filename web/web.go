@@ -3,9 +3,13 @@ package web
 
 import (
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
 	"strings"
 )
 
@@ -24,6 +28,17 @@ var ownerStyle string
 //go:embed owner.js
 var ownerScript string
 
+// sharedStyle and sharedScript are what the owner page and the console have in common.
+//
+//go:embed page.css
+var sharedStyle string
+
+//go:embed statement.js
+var sharedScript string
+
+//go:embed console
+var consoleFiles embed.FS
+
 // Page is a page and what a browser may do with it.
 type Page struct {
 	HTML []byte
@@ -31,9 +46,11 @@ type Page struct {
 	Policy string
 }
 
+var exported = regexp.MustCompile(`(?m)^export `)
+
 // Owner is the page that shows a statement to an owner who follows a link.
 func Owner() Page {
-	style, script := "\n"+ownerStyle, "\n"+ownerScript
+	style, script := "\n"+sharedStyle+ownerStyle, "\n"+exported.ReplaceAllString(sharedScript, "")+ownerScript
 	page := strings.NewReplacer("{{css}}", style, "{{js}}", script).Replace(ownerPage)
 	return Page{HTML: []byte(page), Policy: strings.Join([]string{
 		"default-src 'none'", "style-src " + source(style), "script-src " + source(script), "connect-src 'self'", "img-src data:",
@@ -45,4 +62,50 @@ func Owner() Page {
 func source(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Asset is a file that a browser fetches.
+type Asset struct {
+	Path        string
+	ContentType string
+	Body        []byte
+	// Tag names these bytes, for an ETag.
+	Tag string
+}
+
+// ConsolePolicy is the Content-Security-Policy of the console: its own files, calls to this service, and no text that becomes markup.
+const ConsolePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+}
+
+// Console is the page at /console, where people follow operations, start exports and read statements, with its styles and modules. It fails
+// when a file of it has a type that no page has.
+func Console() ([]Asset, error) {
+	entries, err := fs.ReadDir(consoleFiles, "console")
+	if err != nil {
+		return nil, fmt.Errorf("read the console: %w", err)
+	}
+	content := map[string][]byte{"page.css": []byte(sharedStyle), "statement.js": []byte(sharedScript)}
+	for _, e := range entries {
+		if content[e.Name()], err = consoleFiles.ReadFile("console/" + e.Name()); err != nil {
+			return nil, fmt.Errorf("read the console: %w", err)
+		}
+	}
+	assets := make([]Asset, 0, len(content))
+	for name, body := range content {
+		contentType, known := contentTypes[path.Ext(name)]
+		if !known {
+			return nil, fmt.Errorf("the console holds %s, which is no part of a page", name)
+		}
+		sum := sha256.Sum256(body)
+		a := Asset{Path: "/console/" + name, ContentType: contentType, Body: body, Tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+		if name == "console.html" {
+			a.Path = "/console"
+		}
+		assets = append(assets, a)
+	}
+	return assets, nil
 }

@@ -34,7 +34,30 @@ func TestTheOwnerPageIsWhatItsPolicyAllows(t *testing.T) {
 	if strings.Contains(page.Policy, "unsafe") || strings.Contains(html, "{{") {
 		t.Errorf("policy %s", page.Policy)
 	}
-	if found := regexp.MustCompile(`(?i)https?://|//[a-z]+\.|\son[a-z]+="|\sstyle="|innerHTML|document\.write|localStorage|document\.cookie|@import`).FindString(html); found != "" {
+	if found := regexp.MustCompile(`(?i)https?://|//[a-z]+\.|\son[a-z]+="|\sstyle="|innerHTML|document\.write|localStorage|document\.cookie|@import|(?m)^(?:export|import) `).FindString(html); found != "" {
 		t.Errorf("the page holds %q", found)
+	}
+}
+
+// No file of the console holds code or style in markup, a way to make markup of text, an address elsewhere, or a note to the log.
+func TestTheConsoleHoldsNothingThatItsPolicyRefuses(t *testing.T) {
+	t.Parallel()
+	assets, err := web.Console()
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden := regexp.MustCompile(`(?i)https?://|\son[a-z]+="|\sstyle="|<style|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|document\.cookie|@import|console\.(log|error|warn)`)
+	tags := map[string]bool{}
+	for _, a := range assets {
+		if found := forbidden.Find(a.Body); found != nil {
+			t.Errorf("%s holds %q", a.Path, found)
+		}
+		if !strings.HasPrefix(a.Path, "/console") || a.ContentType == "" || tags[a.Tag] {
+			t.Errorf("%s is served as %q with the tag %q", a.Path, a.ContentType, a.Tag)
+		}
+		tags[a.Tag] = true
+	}
+	if len(assets) < 9 || strings.Contains(web.ConsolePolicy, "unsafe") {
+		t.Errorf("%d files under %s", len(assets), web.ConsolePolicy)
 	}
 }

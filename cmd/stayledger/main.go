@@ -24,6 +24,7 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the schema up to date."`
 	Team    teamCmd    `cmd:"" help:"Make and list teams."`
 	Key     keyCmd     `cmd:"" help:"Issue, list and revoke API keys."`
+	Reseal  resealCmd  `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
 	User    userCmd    `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
 	Sandbox sandboxCmd `cmd:"" help:"Serve a payment provider that moves no money, to try payments with."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the published description."`

@@ -7,15 +7,15 @@ import (
 
 // Resources and what can be done to each. Actions never imply one another. (AUTH-18 … AUTH-23).
 var scopes = map[string][]string{
-	"accounts": {"read", "write", "delete"}, "bank": {"read", "write", "delete", "execute"}, "connections": {"read", "write", "delete", "execute"},
-	"contacts": {"read", "write", "delete", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},
-	"journals": {"post"}, "legacy": {"import"}, "listings": {"read", "write", "delete"}, "migrations": {"execute"},
+	"accounts": {"read", "write", "delete", "export"}, "bank": {"read", "write", "delete", "execute", "export"}, "connections": {"read", "write", "delete", "execute"},
+	"contacts": {"read", "write", "delete", "export", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},
+	"journals": {"post"}, "legacy": {"import"}, "listings": {"read", "write", "delete", "export"}, "migrations": {"execute"},
 	"operations": {"read"}, "partner": {"read", "manage"}, "pm-statements": {"read", "export"},
-	"recurring-fees": {"read", "write", "delete"}, "reports": {"read", "export"}, "reservations": {"read", "write", "delete", "import"},
+	"recurring-fees": {"read", "write", "delete"}, "reports": {"read", "export"}, "reservations": {"read", "write", "delete", "export", "import"},
 	"statements": {"read", "write", "delete", "publish", "pay", "export", "import"}, "tax-rates": {"read", "write", "delete"},
 	"team": {"read", "write", "delete", "execute"}, "transactions": {"read", "write", "delete", "pay", "mark-paid", "export", "import"},
 	"webhooks": {"read", "manage"}, "audit": {"read"}, "access": {"read", "manage"}, "general-ledger": {"read", "import", "manage"},
-	"layouts": {"read", "write", "delete"}, "line-mappings": {"read", "write"}, "metrics": {"read"}, "csv-imports": {"read", "import"},
+	"layouts": {"read", "write", "delete"}, "line-mappings": {"read", "write", "export"}, "metrics": {"read"}, "csv-imports": {"read", "import"},
 }
 
 // Scopes lists every scope that a credential can hold, sorted.

@@ -63,10 +63,11 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error
 	return out, nil
 }
 
+// accountQuery is the list of all accounts; its columns take the argument today.
 func accountQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns(fullBanking), From: accountFrom, Where: []string{"a.team_id = @team"},
-		Args: db.Args{"team": tx.Team, "today": day.Of(tx.Now)},
+		Args: db.Args{"team": tx.Team},
 		Sorts: page.Sorts{
 			"name": {Expr: "a.name", Text: true}, "code": {Expr: "a.code", Text: true, Nullable: true}, "createdAt": {Expr: "a.created_at"},
 			"updatedAt": {Expr: "a.updated_at"}, "type": {Expr: "a.type"}, "status": {Expr: "a.status"}, "category": {Expr: "c.position"},
@@ -90,7 +91,7 @@ func byIDs(q *page.Query, column string, list []string) {
 // one reads an account as it is told to a caller.
 func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
-	q.And("a.id = @id", db.Args{"id": account})
+	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
 	rows, err := db.Select[Account](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read account: %w", err)

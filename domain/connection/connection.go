@@ -76,6 +76,9 @@ type LockContext struct {
 // label is what credentials are sealed under.
 func label(connection id.ID) string { return "connection:" + connection.String() }
 
+// Sealed is where credentials are kept.
+func Sealed() seal.Column { return seal.Column{Table: "connection", Name: "credentials", Label: label} }
+
 // OpenCredentials gives the credentials of a connection; nil when it has none.
 func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	if c.Credentials == nil {

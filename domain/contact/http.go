@@ -5,12 +5,10 @@ import (
 	"errors"
 	"net/http"
 
-	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/page"
 	"stayledger/platform/seal"
 )
 
@@ -63,39 +61,6 @@ func Endpoints(box *seal.Box) []api.Endpoint {
 
 // edge is what the routes that write need of the service.
 type edge struct{ box *seal.Box }
-
-type listInput struct {
-	page.Params
-	Sort       string   `query:"sort" enum:"name,-name,email,-email,createdAt,-createdAt" default:"createdAt"`
-	IDs        []string `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
-	Type       Type     `query:"type"`
-	Status     Status   `query:"status"`
-	Search     string   `query:"search" maxLength:"200" doc:"Part of the name, first name or e-mail address."`
-	UniqueRefs []string `query:"uniqueRefs"`
-	operation.Include
-}
-
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], error) {
-	q := query(tx)
-	byIDs(&q, "c.id", in.IDs)
-	if in.Type != "" {
-		q.And("c.type = @type", db.Args{"type": in.Type})
-	}
-	if in.Status != "" {
-		q.And("c.status = @status", db.Args{"status": in.Status})
-	}
-	if in.Search != "" {
-		q.And("(c.name ilike @search or c.first_name ilike @search or c.email ilike @search)", db.Args{"search": page.Like(in.Search)})
-	}
-	if in.UniqueRefs != nil {
-		q.And("c.unique_ref = any(@refs)", db.Args{"refs": in.UniqueRefs})
-	}
-	found, err := page.List[Contact](ctx, tx, q, in.Params, in.Sort)
-	if err != nil || !in.Operations() {
-		return found, err
-	}
-	return found, operation.Embed(ctx, tx, operation.Contact, found.Data, func(c *Contact) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
-}
 
 type getInput struct {
 	ID id.ID `path:"id"`

@@ -9,7 +9,6 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/page"
 )
 
 const (
@@ -17,28 +16,6 @@ const (
 		'***' || c.tax_identifier_last4 as tax_identifier, c.payout_account_id, c.created_at, c.updated_at`
 	owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
 )
-
-func query(tx *db.Tx) page.Query {
-	return page.Query{
-		Columns: columns, From: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"name": {Expr: "c.name", Text: true}, "email": {Expr: "c.email", Text: true, Nullable: true}, "createdAt": {Expr: "c.created_at"},
-		},
-		Default: "createdAt", ID: "c.id",
-	}
-}
-
-// byIDs narrows a list to some ids or, with a leading "!", to all others.
-func byIDs(q *page.Query, column string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	ids := make([]id.ID, len(list))
-	for i, text := range list {
-		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
-	}
-	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
-}
 
 // one reads a contact with the listings it owns today.
 func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {

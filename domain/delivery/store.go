@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/page"
+	"stayledger/platform/seal"
 )
 
 // member is an owner in the ownership of a statement.
@@ -149,6 +150,9 @@ func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email
 
 // label is what the secret of a message is sealed under.
 func label(message id.ID) string { return "delivery_email:" + message.String() }
+
+// Sealed is where the secrets of queued messages are kept.
+func Sealed() seal.Column { return seal.Column{Table: "delivery_email", Name: "token", Label: label} }
 
 // letter is a queued message with what it is written from.
 type letter struct {

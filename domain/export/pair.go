@@ -20,14 +20,30 @@ import (
 // Declare makes a declaration ready to be served.
 func Declare[S any](d Declaration[S]) Pair { return &d }
 
+// DeclareAt makes a declaration ready whose path has parameters. S has them beside its fields, tagged path and json, so that they reach the
+// task of a POST; Q is the input of that POST: the parameters again, and the body.
+func DeclareAt[Q, S any, PQ addressed[Q, S]](d Declaration[S]) Pair { return &placed[Q, S, PQ]{d} }
+
+type placed[Q, S any, PQ addressed[Q, S]] struct{ Declaration[S] }
+
+func (p *placed[Q, S, PQ]) serve(e *Exports) served { return serveAs[Q, S, PQ](&p.Declaration, e) }
+
+// addressed is the input of a POST, which makes a selector.
+type addressed[Q, S any] interface {
+	*Q
+	selector() *S
+}
+
 // taskTime bounds one attempt at a queued export.
 const taskTime = 30 * time.Minute
 
 // grace lets the budget of a request end before the timeout of its statements, which tells less.
 const grace = 5 * time.Second
 
-func (p *Declaration[S]) serve(e *Exports) served {
-	kind := "export" + strings.ReplaceAll(p.Path, "/", "-")
+func (p *Declaration[S]) serve(e *Exports) served { return serveAs[queued[S]](p, e) }
+
+func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) served {
+	kind := "export" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(p.Path)
 	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
 
 	get := base
@@ -41,12 +57,13 @@ func (p *Declaration[S]) serve(e *Exports) served {
 	post := base
 	post.Method, post.ID, post.Summary, post.Status = http.MethodPost, "queue"+p.ID, p.Summary+", in the background", http.StatusAccepted
 	post.Doc = p.Doc + " Starts an operation of type export; once that is completed, its file resource has the address of the file."
-	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *queued[S]) (*operation.Acknowledgement, error) {
-		if err := p.check(ctx, tx, &in.Body); err != nil {
-			return nil, err
+	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *Q) (*operation.Acknowledgement, error) {
+		s := PQ(in).selector()
+		if err := p.check(ctx, tx, s); err != nil {
+			return nil, ofBody(err)
 		}
 		return operation.Start(ctx, tx, operation.New{
-			Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: in.Body}},
+			Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: *s}},
 		})
 	})
 
@@ -60,6 +77,8 @@ func (p *Declaration[S]) serve(e *Exports) served {
 type queued[S any] struct {
 	Body S
 }
+
+func (in *queued[S]) selector() *S { return &in.Body }
 
 // Resolve asks the selector as a GET would and tells the issues as those of a body. An empty list is refused: a query cannot say it, and
 // it could be taken for no restriction at all.
@@ -75,6 +94,19 @@ func (in *queued[S]) Resolve() []apierr.Issue {
 		issues = append(issues, apierr.Issue{Message: "List has too few items", Code: "items", Path: []any{name}, Schema: "body"})
 	}
 	return issues
+}
+
+// ofBody tells the issues that a check found as those of the body.
+func ofBody(err error) error {
+	var refusal *apierr.Error
+	if !errors.Is(err, apierr.BadRequest) || !errors.As(err, &refusal) {
+		return err
+	}
+	issues := refusal.Issues()
+	for i := range issues {
+		issues[i].Schema = "body"
+	}
+	return apierr.BadRequest.At(issues...)
 }
 
 func emptyLists(v reflect.Value) []string {
@@ -126,7 +158,7 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	case <-ctx.Done():
 		return nil, outcome(client, ctx, ctx.Err(), false)
 	}
-	kept, err := p.keep(ctx, e, d, scope, s, &Sink{})
+	kept, err := p.keep(ctx, e, d, scope, rendering[S]{s, &Sink{}})
 	if err != nil {
 		return nil, outcome(client, ctx, err, true)
 	}
@@ -158,8 +190,14 @@ func outcome(client, budget context.Context, err error, rendering bool) error {
 	}
 }
 
+// rendering is a selection on its way into a file.
+type rendering[S any] struct {
+	selector *S
+	out      *Sink
+}
+
 // keep renders into the store, from one snapshot.
-func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S, out *Sink) (file.Stored, error) {
+func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, r rendering[S]) (file.Stored, error) {
 	return file.Keep(ctx, d, scope, e.config.Store, func(w io.Writer) error {
 		begun := false
 		return d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
@@ -167,8 +205,8 @@ func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope d
 				return errors.New("the snapshot was lost while rendering")
 			}
 			begun = true
-			out.Writer = w
-			return p.Render(ctx, tx, s, out)
+			r.out.Writer = w
+			return p.Render(ctx, tx, r.selector, r.out)
 		})
 	})
 }
@@ -186,7 +224,7 @@ type attempt[S any] struct {
 	selector S
 }
 
-// sink tells the operation of an attempt how far it is, beginning with how much there is.
+// sink is that of an attempt, which tells its operation how far it is.
 func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
 	var size Size
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -196,9 +234,7 @@ func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t a
 	if err != nil {
 		return nil, err
 	}
-	out := &Sink{total: max(size.Rows, size.Documents)}
-	out.progress(ctx, d, scope, t.run.OperationID)
-	return out, out.tell(0, out.total)
+	return telling(ctx, d, scope, t.run.OperationID, max(size.Rows, size.Documents))
 }
 
 // work renders for an operation; the file appears with the operation's completion (EXP-26, OPS-88).
@@ -208,7 +244,7 @@ func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope d
 	if err != nil {
 		return nil, err
 	}
-	kept, err := p.keep(ctx, e, d, scope, &t.selector, out)
+	kept, err := p.keep(ctx, e, d, scope, rendering[S]{&t.selector, out})
 	if err != nil {
 		return nil, err
 	}

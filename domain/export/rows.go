@@ -9,6 +9,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/page"
 	"stayledger/platform/render"
 )
@@ -77,15 +78,35 @@ func countRows(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
 	return Size{Rows: rows}, nil
 }
 
-// writeRows writes a row for each row of a query, with the given columns in place of the query's.
-func writeRows(ctx context.Context, tx *db.Tx, out *Sink, columns []sqlColumn, q page.Query, sort string) error {
-	head, expressions := make([]render.Column, len(columns)), make([]string, len(columns))
-	for i := range columns {
-		head[i], expressions[i] = columns[i].Column, columns[i].SQL
+// rowList is a query to be written as it is read.
+type rowList struct {
+	columns []sqlColumn
+	// names are dictionaries by the place of a column of ids, which is written as what they stand for. Where there are few of them, that costs
+	// a fraction of a join.
+	names map[int]dictionary
+	query page.Query
+	sort  string
+}
+
+// dictionary tells what ids stand for; one that it has not stands for nothing.
+type dictionary map[id.ID][]byte
+
+// write writes a row for each row of the query, with the columns in place of the query's.
+func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
+	head, expressions := make([]render.Column, len(l.columns)), make([]string, len(l.columns))
+	for i := range l.columns {
+		head[i], expressions[i] = l.columns[i].Column, l.columns[i].SQL
 	}
+	q := l.query
 	q.Columns, q.Args["team"] = strings.Join(expressions, ", "), tx.Team
 	csv := render.NewCSV(out, head)
-	err := db.EachRaw(ctx, tx, db.Stmt{SQL: q.SQL(sort), Args: q.Args}, func(r *db.RawRows) error {
+	err := db.EachRaw(ctx, tx, db.Stmt{SQL: q.SQL(l.sort), Args: q.Args}, func(r *db.RawRows) error {
+		for i, names := range l.names {
+			r.Types[i] = db.RawText
+			if v := r.Values[i]; len(v) == len(id.Zero) {
+				r.Values[i] = names[id.ID(v)]
+			}
+		}
 		if err := csv.Raw(r.Types, r.Values); err != nil {
 			return err
 		}

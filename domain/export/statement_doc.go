@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 	"stayledger/platform/render"
 )
 
@@ -21,15 +20,17 @@ func senderOf(ctx context.Context, tx *db.Tx) (render.StatementTeam, error) {
 		Email   *string
 		Phone   *string
 		Address *contact.Address
+		Logo    []byte
 	}
 	r, err := db.Get[row](ctx, tx, `
 		select coalesce(nullif(company_name, ''), name) as name, coalesce(nullif(support_email, ''), email) as email, phone,
-			coalesce(statement_address, billing_address) as address
+			coalesce(statement_address, billing_address) as address,
+			(select content from team_logo where team_id = @team) as logo
 		from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return render.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
 	}
-	out := render.StatementTeam{Name: r.Name, Address: addressLines(r.Address)}
+	out := render.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
 	if r.Email != nil {
 		out.Email = *r.Email
 	}
@@ -66,9 +67,9 @@ func addressLines(a *contact.Address) []string {
 	return lines
 }
 
-// documentOf reads a statement as its document shows it. The document is dated with the day after its month, so that the same statement
-// gives the same bytes whenever it is rendered.
-func documentOf(ctx context.Context, tx *db.Tx, one id.ID) (render.StatementDoc, error) {
+// documentOf reads a statement as its document shows it, on the paper of the sender. The document is dated with the day after its month, so
+// that the same statement gives the same bytes whenever it is rendered.
+func documentOf(ctx context.Context, tx *db.Tx, one id.ID, sender *render.StatementTeam) (render.StatementDoc, error) {
 	s, err := statement.ReadAsOwner(ctx, tx, one)
 	if err != nil {
 		return render.StatementDoc{}, err
@@ -77,13 +78,19 @@ func documentOf(ctx context.Context, tx *db.Tx, one id.ID) (render.StatementDoc,
 	if err != nil {
 		return render.StatementDoc{}, err
 	}
+	loose, err := unplaced(ctx, tx, s)
+	if err != nil {
+		return render.StatementDoc{}, err
+	}
 	doc := render.StatementDoc{
-		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC),
+		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
 		Statement: render.StatementRef{
-			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(),
+			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
 		},
-		Listing:      render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(at[s.Listing.ID]), ", ")},
-		Reservations: reservationTable(s.Reservations),
+		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(at[s.Listing.ID]), ", ")},
+	}
+	if s.Layout != nil && !s.Layout.ShowTeamEmail {
+		doc.Team.Email = ""
 	}
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, render.StatementOwner{
@@ -93,23 +100,7 @@ func documentOf(ctx context.Context, tx *db.Tx, one id.ID) (render.StatementDoc,
 	for _, line := range s.Summary {
 		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
-	for i := range s.Lines {
-		line := &s.Lines[i]
-		shown := render.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
-		if shown.Description == "" {
-			shown.Description = line.Account.Name
-		}
-		switch line.Section {
-		case statement.NetRevenue:
-			if line.Reservation == nil {
-				doc.Other = append(doc.Other, shown)
-			}
-		case statement.Expenses:
-			doc.Expenses = append(doc.Expenses, shown)
-		case statement.Payouts:
-			doc.Payouts = append(doc.Payouts, shown)
-		}
-	}
+	showEntries(&doc, s, loose)
 	return doc, nil
 }
 
@@ -127,6 +118,9 @@ func statusText(s statement.Status) string {
 
 // percent writes parts per 100000 with as many places as they need.
 func percent(split int64) string {
+	if split < 0 {
+		return "−" + percent(-split)
+	}
 	whole, rest := split/1000, split%1000
 	if rest == 0 {
 		return fmt.Sprintf("%d%%", whole)
@@ -157,72 +151,4 @@ func addressesOf(ctx context.Context, tx *db.Tx, s *statement.Detail) (map[id.ID
 		out[r.ID] = r.Address
 	}
 	return out, nil
-}
-
-// mostAccounts is how many revenue accounts have a column of their own; what is left becomes one column, beside those of the fees and of
-// the net revenue.
-const mostAccounts = 8
-
-// reservationTable has a column per revenue account, one for the fees when there are any, and the net revenue last.
-func reservationTable(stays []statement.Reservation) render.ReservationTable {
-	var t render.ReservationTable
-	if len(stays) == 0 {
-		return t
-	}
-	accounts := len(stays[0].Revenue)
-	own := accounts
-	if accounts > mostAccounts {
-		own = mostAccounts - 1
-	}
-	for _, a := range stays[0].Revenue[:own] {
-		t.Columns = append(t.Columns, a.Name)
-	}
-	if own < accounts {
-		t.Columns = append(t.Columns, "Other revenue")
-	}
-	fees := false
-	for i := range stays {
-		fees = fees || stays[i].Fees != 0
-	}
-	if fees {
-		t.Columns = append(t.Columns, "Fees")
-	}
-	t.Columns = append(t.Columns, "Net revenue")
-	t.Subtotal = make([]money.Cents, len(t.Columns))
-	for i := range stays {
-		row := reservationRow(&stays[i], own, fees)
-		for n, cents := range row.Amounts {
-			t.Subtotal[n] += cents
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-func reservationRow(s *statement.Reservation, own int, fees bool) render.ReservationRow {
-	row := render.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
-	for _, text := range []struct {
-		from *string
-		to   *string
-	}{{s.GuestName, &row.GuestName}, {s.ConfirmationCode, &row.ConfirmationCode}, {s.BookingPlatform, &row.Channel}} {
-		if text.from != nil {
-			*text.to = *text.from
-		}
-	}
-	var rest money.Cents
-	for i, a := range s.Revenue {
-		if i < own {
-			row.Amounts = append(row.Amounts, a.Total)
-		} else {
-			rest += a.Total
-		}
-	}
-	if own < len(s.Revenue) {
-		row.Amounts = append(row.Amounts, rest)
-	}
-	if fees {
-		row.Amounts = append(row.Amounts, s.Fees)
-	}
-	row.Amounts = append(row.Amounts, s.Net)
-	return row
 }

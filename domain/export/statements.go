@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
-	"unicode"
 
 	"stayledger/domain/statement"
 	"stayledger/platform/apierr"
@@ -111,8 +109,8 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 	return Size{Documents: int64(len(periods)), Pages: pages}, nil
 }
 
-// documents reads the selected statements one by one.
-func documents(ctx context.Context, tx *db.Tx, s *statementSelection) iter.Seq2[render.StatementDoc, error] {
+// documents reads the selected statements one by one, and tells that one is done when the next is asked for.
+func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[render.StatementDoc, error] {
 	return func(yield func(render.StatementDoc, error) bool) {
 		ids, err := statement.Select(ctx, tx, s.Filter)
 		var sender render.StatementTeam
@@ -124,9 +122,13 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection) iter.Seq2[
 			return
 		}
 		for _, one := range ids {
-			doc, err := documentOf(ctx, tx, one)
-			doc.Team, doc.Locale = sender, s.Locale
+			doc, err := documentOf(ctx, tx, one, &sender)
+			doc.Locale = s.Locale
 			if !yield(doc, err) || err != nil {
+				return
+			}
+			if err := out.Did(1); err != nil {
+				yield(render.StatementDoc{}, err)
 				return
 			}
 		}
@@ -134,17 +136,18 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection) iter.Seq2[
 }
 
 func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
-	return render.OwnerStatements(out, documents(ctx, tx, s))
+	return render.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
 func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
 	archive := zip.NewWriter(out)
-	for doc, err := range documents(ctx, tx, s) {
+	names := fileNames{}
+	for doc, err := range documents(ctx, tx, s, out) {
 		if err != nil {
 			return err
 		}
 		// A PDF is compressed already.
-		entry, err := archive.CreateHeader(&zip.FileHeader{Name: entryName(&doc), Method: zip.Store, Modified: doc.Created})
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: names.of(&doc), Method: zip.Store, Modified: doc.Created})
 		if err != nil {
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
@@ -156,19 +159,4 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 		return fmt.Errorf("finish the archive: %w", err)
 	}
 	return nil
-}
-
-// entryName is such as "2026-05 Lighthouse Cottage ABCD2345.pdf": sorted by month, unique by the reference, and without a character that
-// some file system refuses.
-func entryName(doc *render.StatementDoc) string {
-	name := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_", r) {
-			return r
-		}
-		return '_'
-	}, doc.Listing.Name)
-	if runes := []rune(name); len(runes) > 80 {
-		name = string(runes[:80])
-	}
-	return doc.Statement.PeriodStart[:len("2026-05")] + " " + strings.TrimSpace(name) + " " + doc.Statement.ID + ".pdf"
 }

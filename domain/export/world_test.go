@@ -3,22 +3,20 @@ package export_test
 import (
 	"archive/zip"
 	"bytes"
-	"compress/zlib"
 	"context"
 	"io"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf16"
 
 	"stayledger/domain/account"
 	"stayledger/domain/export"
 	"stayledger/domain/file"
+	"stayledger/domain/layout"
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/domain/statement"
@@ -30,6 +28,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/pdf/pdftest"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -69,7 +68,7 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 		exports = export.Of(c, pairs...)
 	}
 	w := &world{t: t, store: store, accounts: map[string]id.ID{}, endpoints: slices.Concat(
-		exports.Endpoints(), file.Endpoints(store, signer), operation.Endpoints(), transaction.Endpoints(), statement.Endpoints(),
+		exports.Endpoints(), layout.Endpoints(), file.Endpoints(store, signer), operation.Endpoints(), transaction.Endpoints(), statement.Endpoints(),
 	)}
 	scopes := []string{"statements:publish"} // checked beside those that endpoints declare
 	for i := range w.endpoints {
@@ -248,48 +247,24 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-var (
-	streams = regexp.MustCompile(`(?s)/Filter /FlateDecode.*?stream\n(.*?)\nendstream`)
-	drawn   = regexp.MustCompile(`(?s)BT -?[\d.]+ -?[\d.]+ Td \((.*?)\) Tj ET`)
-)
-
 // texts are the pieces of text that a PDF shows.
 func texts(t *testing.T, pdf []byte) []string {
 	t.Helper()
-	if !bytes.HasPrefix(pdf, []byte("%PDF-")) {
-		t.Fatalf("no PDF: %.40q", pdf)
+	file, err := pdftest.Read(pdf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := file.Pages()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var out []string
-	for _, stream := range streams.FindAllSubmatch(pdf, -1) {
-		inflated, err := zlib.NewReader(bytes.NewReader(stream[1]))
-		if err != nil {
-			continue
-		}
-		page, _ := io.ReadAll(inflated)
-		for _, match := range drawn.FindAllSubmatch(page, -1) {
-			out = append(out, decoded(match[1]))
+	for i := range pages {
+		for _, text := range pages[i].Texts {
+			out = append(out, text.Text)
 		}
 	}
 	return out
-}
-
-// decoded reads a PDF string of UTF-16 with its escapes.
-func decoded(raw []byte) string {
-	var plain []byte
-	for i := 0; i < len(raw); i++ {
-		if raw[i] == '\\' && i+1 < len(raw) {
-			if i++; raw[i] == 'r' {
-				plain = append(plain, '\r')
-				continue
-			}
-		}
-		plain = append(plain, raw[i])
-	}
-	var units []uint16
-	for i := 0; i+1 < len(plain); i += 2 {
-		units = append(units, uint16(plain[i])<<8|uint16(plain[i+1]))
-	}
-	return string(utf16.Decode(units))
 }
 
 // wantTexts fails unless a PDF shows every text.

@@ -71,6 +71,9 @@ var (
 	errSwept = errors.New("the stored bytes were swept before their file was inserted")
 )
 
+// errStore marks what the store failed with, as against what the writer of the bytes failed with.
+var errStore = errors.New("the blob store failed")
+
 // Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context as soon as that
 // ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
 func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
@@ -79,23 +82,52 @@ func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return insertDraft(ctx, tx, s.ID, key) }); err != nil {
 		return Stored{}, err
 	}
-	w, err := store.Create(ctx, key)
+	info, err := fill(ctx, store, key, write)
 	if err != nil {
-		return Stored{}, fmt.Errorf("keep a file: %w", err)
-	}
-	defer func() { _ = w.Abort() }()
-	if err := write(untilDone{ctx, w}); err != nil {
+		discard(context.WithoutCancel(ctx), d, scope, store, s.ID)
 		return Stored{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return Stored{}, err
-	}
-	info, err := w.Commit()
-	if err != nil {
-		return Stored{}, fmt.Errorf("keep a file: %w", err)
 	}
 	s.Size, s.SHA256 = info.Size, info.SHA256
 	return s, nil
+}
+
+func fill(ctx context.Context, store blob.Store, key string, write func(io.Writer) error) (blob.Info, error) {
+	w, err := store.Create(ctx, key)
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", errStore, err)
+	}
+	defer func() { _ = w.Abort() }()
+	if err := write(untilDone{ctx, w}); err != nil {
+		return blob.Info{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return blob.Info{}, err
+	}
+	info, err := w.Commit()
+	if err != nil {
+		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", errStore, err)
+	}
+	return info, nil
+}
+
+// discardWithin bounds the cleaning up after a failure; what it does not manage is left to the sweep.
+const discardWithin = 10 * time.Second
+
+// discard forgets bytes that no file took over, those of a commit that half failed too. A draft that became a file is left alone: its row
+// is gone.
+func discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) {
+	ctx, cancel := context.WithTimeout(ctx, discardWithin)
+	defer cancel()
+	_ = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		key, err := deleteDraft(ctx, tx, file)
+		if err != nil {
+			return err
+		}
+		if err := store.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
+			return fmt.Errorf("discard a file: %w", err)
+		}
+		return nil
+	})
 }
 
 // untilDone refuses bytes once nobody waits for them, which stops a renderer that never looks at its context.
@@ -108,7 +140,11 @@ func (u untilDone) Write(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return u.w.Write(p)
+	n, err := u.w.Write(p)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errStore, err)
+	}
+	return n, err
 }
 
 // open gives the content of a file, or 410 once it was purged, whether the purge has come round to it or not (OPEN-48).

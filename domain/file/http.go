@@ -13,11 +13,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// Endpoints are the reads of stored files. They hold OPS-26 to OPS-30 and EXP-04.
+// Endpoints are the attachments of transactions and the reads of stored files. They hold ATT-01 to ATT-19, OPS-26 to OPS-30 and EXP-04.
 func Endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
-	return []api.Endpoint{
+	return append(s.attachmentEndpoints(readers),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
 			Doc: "Fails with 404 for an unknown file and for another team's, and for an owner unless it is an owner-accessible attachment of an " +
@@ -37,7 +37,7 @@ func Endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 				"the link has expired or the content was purged.",
 			Public: true, Selection: api.NoTeam,
 		}, s.follow),
-	}
+	)
 }
 
 type server struct {
@@ -58,13 +58,13 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*File, error) {
 }
 
 func (s server) download(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*api.Content, error) {
-	return s.content(ctx, d, scope, in.ID)
+	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.ID) })
 }
 
-func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, file id.ID) (*api.Content, error) {
+func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, find func(context.Context, *db.Tx) (*row, error)) (*api.Content, error) {
 	var r *row
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		r, err = find(ctx, tx, file)
+		r, err = find(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkIn
 		return nil, errLink
 	}
 	scope.Team = in.TeamID
-	return s.content(ctx, d, scope, in.FileID)
+	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.FileID) })
 }
 
 // Link is an address at which whoever has it downloads the file until expires, of which only whole seconds count. The

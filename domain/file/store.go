@@ -20,23 +20,33 @@ type row struct {
 	PurgedAt *day.Instant
 }
 
-// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense that is on a statement
-// which the owner sees, which is to say a published one of an ownership that the owner is a member of, or a draft when the team shows those.
+// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense that is among the
+// expenses of a statement which the owner sees. That is a published one of an ownership that the owner is a member of, or a draft when the team
+// shows those: of a month that has begun, from the start of the ownership and of the team's statements, and that no saved or imported
+// statement stands for. Package statement draws the same line for what its lists show.
 const ofOwner = ` and exists (
 		select from transaction_attachment a
 		join transaction x on x.team_id = a.team_id and x.id = a.transaction_id and x.type = 'expense' and x.status = 'active'
 		join ledger_entry e on e.team_id = x.team_id and e.transaction_id = x.id and e.party = 'owners'
 		join listing_ownership_member m on m.team_id = e.team_id and m.period_id = e.ownership_period_id and m.contact_id = @owner
+		join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
+		join team t on t.id = a.team_id
 		left join statement s on s.team_id = e.team_id and s.id = e.statement_id
-		where a.team_id = f.team_id and a.id = f.id and a.is_owner_accessible and (s.status = 'published'
-			or e.statement_id is null and e.status = 'active' and (select t.owner_portal_show_draft_statements from team t where t.id = f.team_id)))`
+		where a.team_id = f.team_id and a.id = f.id and a.is_owner_accessible
+		and not exists (select from account_assignment n
+			where n.team_id = e.team_id and n.account_id = e.account_id and n.assignment in ('openingBalance', 'payout_distribution'))
+		and (s.status = 'published' or e.statement_id is null and t.owner_portal_show_draft_statements and e.status = 'active'
+			and e.ledger in ('trust', 'operating') and e.txn_at <= @last_day
+			and e.txn_at >= coalesce(date_trunc('month', greatest(p.start_at, t.statement_start_at)::timestamp)::date, e.txn_at)
+			and not exists (select from statement other
+				where other.team_id = e.team_id and other.ownership_period_id = e.ownership_period_id and other.currency = e.currency
+				and date_trunc('month', e.txn_at::timestamp) between date_trunc('month', other.start_at::timestamp)
+					and case when other.imported then other.end_at else other.start_at end)))`
 
 // find gives a file of the team, or apierr.NotFound: to an owner also when the file is not meant for him or her.
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
-	args, condition := db.Args{"team": tx.Team, "id": file}, ""
-	if tx.Actor.Owner != nil {
-		args["owner"], condition = *tx.Actor.Owner, ofOwner
-	}
+	args := db.Args{"team": tx.Team, "id": file}
+	condition := toActor(tx, args)
 	r, err := db.Get[row](ctx, tx, `
 		select f.id, f.kind, f.filename, f.content_type, f.byte_size, f.created_at, f.purge_at, f.sha256, f.blob_key, f.purged_at
 		from file f where f.team_id = @team and f.id = @id`+condition, args)
@@ -47,6 +57,15 @@ func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 		return nil, fmt.Errorf("read a file: %w", err)
 	}
 	return &r, nil
+}
+
+// toActor is the condition on a file f that the actor may read it, with its arguments.
+func toActor(tx *db.Tx, args db.Args) string {
+	if tx.Actor.Owner == nil {
+		return ""
+	}
+	args["owner"], args["last_day"] = *tx.Actor.Owner, day.Of(tx.Now).LastOfMonth()
+	return ofOwner
 }
 
 func insertDraft(ctx context.Context, tx *db.Tx, file id.ID, key string) error {
@@ -82,6 +101,11 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 		return nil, fmt.Errorf("insert a file: %w", err)
 	}
 	return f, nil
+}
+
+// deleteDraft gives the key of the bytes; db.ErrNoRows when there is no such draft any more.
+func deleteDraft(ctx context.Context, tx *db.Tx, file id.ID) (string, error) {
+	return db.Get[string](ctx, tx, `delete from file_draft where team_id = @team and id = @id returning blob_key`, db.Args{"team": tx.Team, "id": file})
 }
 
 // doomed are bytes that are to go.

@@ -5,14 +5,11 @@ import (
 	"net/http"
 
 	"stayledger/domain/contact"
-	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/page"
 )
 
 const tag = "Listings"
@@ -46,54 +43,6 @@ func Endpoints(journals Journals) []api.Endpoint {
 			Scopes: []string{"listings:delete"}, DryRun: true,
 		}, del),
 	)
-}
-
-type listInput struct {
-	page.Params
-	Sort            string   `query:"sort" enum:"name,-name,createdAt,-createdAt" default:"createdAt"`
-	IDs             []string `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
-	ShortRefs       []string `query:"shortRefs"`
-	Status          Status   `query:"status"`
-	Search          string   `query:"search" maxLength:"200" doc:"Part of the name, reference or short reference."`
-	ContactID       *id.ID   `query:"contactId" doc:"Listings that the contact owns, owned or is going to own."`
-	ActiveOwnership *bool    `query:"activeOwnership" doc:"Whether an ownership period covers today."`
-	Parent          string   `query:"parent" pattern:"^(null|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"Listings of a group; null for those in none."`
-	operation.Include
-}
-
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
-	q := listingQuery(tx)
-	byIDs(&q, "l.id", in.IDs)
-	if in.ShortRefs != nil {
-		q.And("l.short_ref = any(@refs)", db.Args{"refs": in.ShortRefs})
-	}
-	if in.Status != "" {
-		q.And("l.status = @status", db.Args{"status": in.Status})
-	}
-	if in.Search != "" {
-		q.And("(l.name ilike @search or l.unique_ref ilike @search or l.short_ref ilike @search)", db.Args{"search": page.Like(in.Search)})
-	}
-	if in.ContactID != nil {
-		q.And(ownedBy, db.Args{"contact": *in.ContactID})
-	}
-	if in.ActiveOwnership != nil {
-		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *in.ActiveOwnership})
-	}
-	switch in.Parent {
-	case "":
-	case "null":
-		q.And("l.parent_id is null", nil)
-	default:
-		q.And("l.parent_id = @parent::uuid", db.Args{"parent": in.Parent})
-	}
-	found, err := page.List[Listing](ctx, tx, q, in.Params, in.Sort)
-	if err != nil {
-		return nil, err
-	}
-	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
-		return found, err
-	}
-	return found, operation.Embed(ctx, tx, operation.Listing, found.Data, func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations })
 }
 
 type getInput struct {

@@ -3,13 +3,11 @@ package listing
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/page"
 )
 
 const (
@@ -93,26 +91,6 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, fees[i].FeePeriod)
 	}
 	return nil
-}
-
-func listingQuery(tx *db.Tx) page.Query {
-	return page.Query{
-		Columns: listingColumns, From: listingFrom, Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts:   page.Sorts{"name": {Expr: "l.name", Text: true}, "createdAt": {Expr: "l.created_at"}},
-		Default: "createdAt", ID: "l.id",
-	}
-}
-
-// byIDs narrows a list to some ids or, with a leading "!", to all others.
-func byIDs(q *page.Query, column string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	ids := make([]id.ID, len(list))
-	for i, text := range list {
-		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
-	}
-	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
 }
 
 // lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends.

@@ -84,6 +84,9 @@ func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, 
 // label is what the numbers of a method are sealed under.
 func label(method id.ID) string { return "payee_method:" + method.String() }
 
+// Sealed is where the numbers of accounts are kept.
+func Sealed() seal.Column { return seal.Column{Table: "payee_method", Name: "numbers", Label: label} }
+
 // sealedNumbers are what Numbers holds.
 type sealedNumbers struct {
 	Routing string `json:"routing"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/connection"
 	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
@@ -167,7 +168,7 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 	if err != nil {
 		return nil, err
 	}
-	if original.Status != transaction.Active || last != nil && (*last != Submitted && *last != Paid && *last != Returned) {
+	if original.Status != transaction.Active || last != nil && !last.mayComeBack() {
 		return nil, errNotEligible
 	}
 	s, err := sumsOf(ctx, tx, original.ID)
@@ -256,17 +257,30 @@ func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transa
 	return t, nil
 }
 
-// lastAttempt is the state of a transaction's present payment, nil when it has none.
-func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*Status, error) {
-	s, err := db.Get[Status](ctx, tx, `select status from payment where team_id = @team and transaction_id = @id and recovered_at is null`,
-		db.Args{"team": tx.Team, "id": one})
+// attempt is a transaction's present payment.
+type attempt struct {
+	Status Status
+	AppID  connection.App
+}
+
+// mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by itself, and what was
+// returned too early could be replaced while the payment still arrives; of files nobody tells.
+func (a *attempt) mayComeBack() bool {
+	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && a.AppID == connection.NACHA
+}
+
+// lastAttempt is nil for a transaction without a payment that counts.
+func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
+	a, err := db.Get[attempt](ctx, tx, `
+		select p.status, c.app_id from payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
+		where p.team_id = @team and p.transaction_id = @id and p.recovered_at is null`, db.Args{"team": tx.Team, "id": one})
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the payment of a transaction: %w", err)
 	}
-	return &s, nil
+	return &a, nil
 }
 
 // book books up to what is left; the whole when no amount is given.

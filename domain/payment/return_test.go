@@ -106,6 +106,9 @@ func TestTheBankReturnsAPayment(t *testing.T) {
 	statement, out := w.published(70_000)
 	p := w.pay(out)
 	w.work()
+	w.Post("/transactions/"+out.String()+"/returns", object{}).WantError(apierr.CodeBadRequest, apierr.ReasonPaymentReturnNotEligible) // it may still arrive
+	w.bank.becomes(p, pay.Paid)
+	w.ask()
 	w.Post("/transactions/"+out.String()+"/returns", object{"amount": 10_000}).Want(201) // somebody was quicker by hand
 	w.bank.becomes(p, pay.Returned)
 	w.Exec(`update team set books_closed_at = '2030-01-01' where id = @team`, nil)

@@ -60,7 +60,7 @@ type entriesInput struct {
 }
 
 func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
-	q := entryQueryOf(in.Selection)
+	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
 	args := maps.Clone(q.Args)
 	args["page_limit"], args["page_rows"] = in.Limit, in.Rows()

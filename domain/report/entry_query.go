@@ -15,8 +15,9 @@ const entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status,
 	greatest(-e.cent_total, 0) as credit, e.currency, e.party, e.listing_id, e.ownership_period_id, e.contact_id, e.reservation_id,
 	e.transaction_id, e.recurring_fee_id, e.statement_id as owner_statement_id, e.trigger_type, e.description, e.created_at`
 
-// entryQueryOf is the list of entries that a valid selection selects, in rows of Entry. The caller sets the argument team.
-func entryQueryOf(f Selection) page.Query {
+// EntryQuery is the list of entries that a valid selection selects, in rows of Entry; its conditions name no table but ledger_entry e. The
+// caller sets the argument team.
+func EntryQuery(f Selection) page.Query {
 	q := entryQuery{page.Query{
 		Columns: entryColumns, From: "ledger_entry e left join account a on a.team_id = e.team_id and a.id = e.account_id",
 		Where: []string{"e.team_id = @team"}, Args: db.Args{},

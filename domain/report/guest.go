@@ -103,7 +103,7 @@ func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalanc
 
 // ReadGuestBalances reads the page of guest balances that a valid filter selects.
 func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -112,17 +112,11 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 		return nil, err
 	}
 	date := dateOr(tx, f.Date)
-	cells, err := guestCells(ctx, tx, &guestSelection{
-		accounts: chart.of(ClaimGuests), date: date, currency: currency, listingIDs: f.ListingIDs, channels: f.Channels, search: f.Search,
-		settled: f.IncludeSettled,
-	})
+	cells, err := guestCells(ctx, tx, f.selection(chart, date, currency))
 	if err != nil {
 		return nil, err
 	}
-	g := guestReport{chart: chart, behind: f.behind(date, currency)}
-	if f.OccupancyStatus != "" && f.OccupancyStatus != "all" {
-		g.only = Occupancy(f.OccupancyStatus)
-	}
+	g := guestReport{chart: chart, behind: f.behind(date, currency), only: f.only()}
 	shown := g.listed(cells)
 	total := int64(len(shown))
 	first := min(p.Rows(), total)
@@ -135,6 +129,21 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
 	out.Aging = g.aging(cells, date)
 	return out, nil
+}
+
+func (f *GuestFilter) selection(chart *trustChart, date day.Day, currency money.Currency) *guestSelection {
+	return &guestSelection{
+		accounts: chart.of(ClaimGuests), date: date, currency: currency, listingIDs: f.ListingIDs, channels: f.Channels, search: f.Search,
+		settled: f.IncludeSettled,
+	}
+}
+
+// only is the group asked for; empty for all.
+func (f *GuestFilter) only() Occupancy {
+	if f.OccupancyStatus == "all" {
+		return ""
+	}
+	return Occupancy(f.OccupancyStatus)
 }
 
 // behind selects the entries of all guest balances that the filter is about.

@@ -50,11 +50,11 @@ type guestSelection struct {
 const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 'booked' then 'cancelled' when r.check_out <= @date then 'departed'
 	when r.check_in <= @date then 'inHouse' else 'upcoming' end`
 
-// guestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed. What a transaction brought
-// is a payment, all else a charge.
-func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
-	args := db.Args{
-		"team": tx.Team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": likeOrEmpty(s.search),
+// guestTables are the tables that guest balances are read from, for a WITH: told has a row per stay and listing, and per posting without a
+// reservation. What a transaction brought is a payment, all else a charge.
+func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
+	args = db.Args{
+		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": likeOrEmpty(s.search),
 	}
 	where := ""
 	if s.listingIDs != nil {
@@ -73,22 +73,30 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 	if s.balancesOnly {
 		sums, open, reading = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized"
 	}
-	cells, err := db.Select[guestCell](ctx, tx, `
-		with booked as (
-			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, `+sums+`
+	return `with booked as (
+			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, ` + sums + `
 			from ledger_entry e
 			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
-				and e.ledger = 'trust' and e.status = 'active'`+where+`
-			group by 1, 2, 3`+open+`
-		), stays as `+reading+` (
+				and e.ledger = 'trust' and e.status = 'active'` + where + `
+			group by 1, 2, 3` + open + `
+		), stays as ` + reading + ` (
 			select id, status, check_in, check_out, booking_platform, guest_name, confirmation_code from reservation where team_id = @team
 		), told as (
-			select `+occupancySQL+` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
+			select ` + occupancySQL + ` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
 				b.listing_id, case when b.txn_code is not null then b.of end as source_id, coalesce(b.txn_code, '') as txn_code,
 				r.check_in, r.check_out, b.charges, b.payments,
 				@search::text = '' or coalesce(r.guest_name ilike @search, false) or coalesce(r.confirmation_code ilike @search, false) as matches
-			from booked b left join stays r on r.id = b.of and b.txn_code is null`+of+`
-		), folded as (
+			from booked b left join stays r on r.id = b.of and b.txn_code is null` + of + `
+		)`, args
+}
+
+// statusOrder is the place of a status among the groups of guest balances.
+const statusOrder = `array_position(array['departed', 'inHouse', 'upcoming', 'cancelled', 'unassigned'], `
+
+// guestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed.
+func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
+	with, args := s.guestTables(tx.Team)
+	cells, err := db.Select[guestCell](ctx, tx, with+`, folded as (
 			select status, open, case when open then reservation_id end as reservation_id, listing_id, case when open then source_id end as source_id,
 				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in,
 				case when open then check_out end as check_out, open and matches as matches,
@@ -98,8 +106,7 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches,
 			f.charges, f.payments
 		from folded f left join listing l on l.team_id = @team and l.id = f.listing_id
-		order by array_position(array['departed', 'inHouse', 'upcoming', 'cancelled', 'unassigned'], f.status), l.name nulls last, f.listing_id,
-			f.check_in nulls last, f.reservation_id, f.txn_code`, args)
+		order by `+statusOrder+`f.status), l.name nulls last, f.listing_id, f.check_in nulls last, f.reservation_id, f.txn_code`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read guest balances: %w", err)
 	}

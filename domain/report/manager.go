@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -104,7 +105,7 @@ type rolling struct {
 }
 
 func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error) {
-	currency, err := currencyOr(ctx, tx, given)
+	currency, err := Currency(ctx, tx, given)
 	if err != nil {
 		return nil, err
 	}
@@ -200,9 +201,20 @@ func managerStatements(ctx context.Context, tx *db.Tx, in *managerInput) (*page.
 	return ReadManagerStatements(ctx, tx, &in.ManagerFilter, in.Params)
 }
 
-// ReadManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names none, to the
-// current one, newest first.
+// ReadManagerStatements is a page of the manager statements.
 func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p page.Params) (*page.Page[ManagerMonth], error) {
+	months, err := ManagerStatements(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(len(months))
+	first := min(p.Rows(), total)
+	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
+}
+
+// ManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names none, to the current
+// one, newest first; never nil.
+func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
@@ -222,7 +234,7 @@ func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p p
 	if !r.first.IsZero() {
 		first = r.first
 	}
-	var months []ManagerMonth
+	months := []ManagerMonth{}
 	before := map[id.ID]*Cell{}
 	carry := func(cells []Cell) {
 		for i := range cells {
@@ -245,7 +257,8 @@ func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p p
 		}
 		carry(byMonth[m.First()])
 	}
-	return pageOf(months, p), nil
+	slices.Reverse(months)
+	return months, nil
 }
 
 // cellsOf are carried cells in the chart's order.
@@ -255,16 +268,6 @@ func cellsOf(c *trustChart, carried map[id.ID]*Cell) []Cell {
 		if cell := carried[c.accounts[i].ID]; cell != nil {
 			out = append(out, *cell)
 		}
-	}
-	return out
-}
-
-// pageOf is a page of months, the newest first.
-func pageOf(months []ManagerMonth, p page.Params) *page.Page[ManagerMonth] {
-	total := int64(len(months))
-	out := &page.Page[ManagerMonth]{Data: []ManagerMonth{}, Pagination: p.Of(total)}
-	for i := p.Rows(); i < total && i < p.Rows()+p.Limit; i++ {
-		out.Data = append(out.Data, months[total-1-i])
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 
 	"stayledger/domain/account"
@@ -57,50 +58,25 @@ func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndL
 
 // ReadProfit reads the profit and loss that a valid filter selects.
 func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
-	if f.View == "" {
-		f.View = ViewTotal
-	}
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	b, err := f.read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := chart(ctx, tx, true)
-	if err != nil {
-		return nil, err
-	}
-	revenue, expense := classified(accounts, account.Revenue), classified(accounts, account.Expense)
-	earning := make([]id.ID, 0, len(revenue)+len(expense))
-	for _, a := range revenue {
-		earning = append(earning, a.ID)
-	}
-	for _, a := range expense {
-		earning = append(earning, a.ID)
-	}
-	cells, err := balances(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: idsOf(f.ListingIDs), Party: f.Party,
-		AccountIDs: earning,
-	}, f.View.grouping())
-	if err != nil {
-		return nil, err
-	}
-	t := table{average: f.View.ofTime()}
-	if t.columns, err = f.columns(ctx, tx, cells); err != nil {
-		return nil, err
-	}
+	t := table{columns: b.columns, average: b.view.ofTime()}
 	behind := Selection{
-		StartDate: &f.StartDate, EndDate: &f.EndDate, Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency),
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency),
 	}
 	of := func(classes ...account.Classification) Selection {
 		s := behind
 		s.AccountClassifications = classes
 		return s
 	}
-	sums, all := byAccount(cells), make([]*Cell, len(cells))
-	for i := range cells {
-		all[i] = &cells[i]
+	sums, all := byAccount(b.cells), make([]*Cell, len(b.cells))
+	for i := range b.cells {
+		all[i] = &b.cells[i]
 	}
-	income := t.section(Column{"revenue", "Revenue"}, -1, revenue, sums, of(account.Revenue))
-	costs := t.section(Column{"expense", "Expenses"}, 1, expense, sums, of(account.Expense))
+	income := t.section(Column{"revenue", "Revenue"}, -1, classified(b.accounts, account.Revenue), sums, of(account.Revenue))
+	costs := t.section(Column{"expense", "Expenses"}, 1, classified(b.accounts, account.Expense), sums, of(account.Expense))
 	net := NetIncome{t.figure(Column{"netIncome", "Net income"}, -1, all, of(account.Revenue, account.Expense)), nil}
 	base := income.Figure
 	net.percentOf(&base)
@@ -108,8 +84,43 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	income.percentOf(&base)
 	net.Groups = []Section{income, costs}
 	return &ProfitAndLoss{
-		Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, View: f.View, Columns: t.columns.shown(), NetIncome: net,
+		Currency: b.currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, View: b.view, Columns: t.columns.shown(), NetIncome: net,
 	}, nil
+}
+
+// celled is what a report by account is made of: the chart by category, the sums, and the columns of the view that they go into.
+type celled struct {
+	view     View
+	currency money.Currency
+	accounts []charted
+	cells    []Cell
+	columns  columns
+}
+
+func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
+	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+	var err error
+	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
+		return nil, err
+	}
+	if b.accounts, err = chart(ctx, tx, true); err != nil {
+		return nil, err
+	}
+	earning := []id.ID{}
+	for i := range b.accounts {
+		if a := &b.accounts[i]; a.Classification == account.Revenue || a.Classification == account.Expense {
+			earning = append(earning, a.ID)
+		}
+	}
+	b.cells, err = balances(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: idsOf(f.ListingIDs), Party: f.Party,
+		AccountIDs: earning,
+	}, b.view.grouping())
+	if err != nil {
+		return nil, err
+	}
+	b.columns, err = f.columns(ctx, tx, b.cells)
+	return b, err
 }
 
 func (f *ProfitFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {

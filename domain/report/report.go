@@ -34,26 +34,33 @@ type Drilldown struct {
 
 func drilldown(f Selection) Drilldown { return Drilldown{Type: "journalEntryReport", Filter: f} }
 
-// currencyOr parses a currency, or takes the team's when none is given.
-func currencyOr(ctx context.Context, tx *db.Tx, given string) (money.Currency, error) {
-	if given == "" {
-		own, err := db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team})
-		if err != nil {
-			return "", fmt.Errorf("read the team: %w", err)
-		}
-		return money.Currency(own), nil
+// CheckCurrency refuses a code that is none with the issue currency; an empty one stands for the team's.
+func CheckCurrency(given string) error {
+	if _, err := money.ParseCurrency(given); given != "" && errors.Is(err, money.ErrCurrency) {
+		return apierr.BadRequest.At(queryIssue("Value is not an active currency code", "currency", "currency"))
 	}
-	c, err := money.ParseCurrency(given)
-	if errors.Is(err, money.ErrCurrency) {
-		return "", apierr.BadRequest.At(queryIssue("Value is not an active currency code", "currency", "currency"))
+	return nil
+}
+
+// Currency parses a currency, or takes the team's when none is given. It fails as CheckCurrency does.
+func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, error) {
+	if err := CheckCurrency(given); err != nil {
+		return "", err
 	}
-	return c, err
+	if given != "" {
+		return money.ParseCurrency(given)
+	}
+	own, err := db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return "", fmt.Errorf("read the team: %w", err)
+	}
+	return money.Currency(own), nil
 }
 
 // Endpoints are the routes of the reports.
 func Endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
-	return append(reconciliationEndpoints(),
+	return append(append(reconciliationEndpoints(), summaryEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts without any of them are left out. " +

@@ -111,6 +111,12 @@ func (f Selection) Resolve() []apierr.Issue {
 	return issues
 }
 
+// Indexed reports whether the selection names something that leads to its entries faster than their days do.
+func (f *Selection) Indexed() bool {
+	return len(f.IDs)+len(f.AccountIDs)+len(f.CategoryIDs)+len(f.AccountClassifications)+len(f.ContactIDs)+len(f.ReservationIDs)+
+		len(f.TransactionIDs)+len(f.OwnershipPeriodIDs)+len(f.StatementIDs)+len(f.RecurringFeeIDs) > 0
+}
+
 // amounts reads an amount, or a range with both ends.
 func amounts(text string) (low, high int64, ok bool) {
 	from, to, isRange := strings.Cut(text, "...")

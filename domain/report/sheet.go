@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 
 	"stayledger/domain/account"
@@ -72,6 +73,13 @@ const (
 	RowUnassigned  SheetRow = "unassigned"
 )
 
+// The titles of the computed rows.
+const (
+	ownersTitle     = "Owner balances"
+	managerTitle    = "Manager balance"
+	unassignedTitle = "Unassigned income"
+)
+
 // Enum lists the rows.
 func (SheetRow) Enum() []string {
 	return texts([]SheetRow{RowAssets, RowLiabilities, RowOwners, RowManager, RowUnassigned})
@@ -94,46 +102,54 @@ func rowOf(a *charted, party ledger.Party) SheetRow {
 
 // ReadSheet reads the balance sheet that a valid filter selects.
 func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
-	if f.View == "" {
-		f.View = ViewTotal
-	}
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	b, err := f.read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := chart(ctx, tx, true)
-	if err != nil {
-		return nil, err
-	}
-	grouping := f.View.grouping()
-	grouping.Party = true
-	cells, err := balances(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: currency, To: f.Date.Day, ListingIDs: idsOf(f.ListingIDs),
-	}, grouping)
-	if err != nil {
-		return nil, err
-	}
-	t := sheetTable{}
-	if t.columns, err = f.columns(ctx, tx, cells); err != nil {
-		return nil, err
-	}
-	at := make(map[id.ID]*charted, len(accounts))
-	for i := range accounts {
-		at[accounts[i].ID] = &accounts[i]
-	}
-	t.rows = map[SheetRow][]*Cell{}
-	for i := range cells {
-		r := rowOf(at[cells[i].AccountID], cells[i].Party)
-		t.rows[r] = append(t.rows[r], &cells[i])
-	}
-	t.behind = Selection{EndDate: &f.Date, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency)}
-	out := &BalanceSheet{Currency: currency, Date: f.Date.Day, View: f.View, Columns: t.columns.shown()}
-	out.Assets = t.section(Column{string(RowAssets), "Assets"}, 1, classified(accounts, account.Asset), grouped(t.rows[RowAssets]), t.in(RowAssets))
-	out.Liabilities = t.section(Column{string(RowLiabilities), "Liabilities"}, -1, classified(accounts, account.Liability), grouped(t.rows[RowLiabilities]),
+	t := sheetTable{table: table{columns: b.columns}, rows: b.rows()}
+	t.behind = Selection{EndDate: &f.Date, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency)}
+	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.shown()}
+	out.Assets = t.section(Column{string(RowAssets), "Assets"}, 1, classified(b.accounts, account.Asset), grouped(t.rows[RowAssets]), t.in(RowAssets))
+	out.Liabilities = t.section(Column{string(RowLiabilities), "Liabilities"}, -1, classified(b.accounts, account.Liability), grouped(t.rows[RowLiabilities]),
 		t.in(RowLiabilities))
 	out.Balances, out.Owed = t.owed()
 	out.finish()
 	return out, nil
+}
+
+func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
+	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+	var err error
+	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
+		return nil, err
+	}
+	if b.accounts, err = chart(ctx, tx, true); err != nil {
+		return nil, err
+	}
+	grouping := b.view.grouping()
+	grouping.Party = true
+	b.cells, err = balances(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: idsOf(f.ListingIDs),
+	}, grouping)
+	if err != nil {
+		return nil, err
+	}
+	b.columns, err = f.columns(ctx, tx, b.cells)
+	return b, err
+}
+
+// rows parts the cells by the row of the balance sheet that they stand in.
+func (b *celled) rows() map[SheetRow][]*Cell {
+	at := make(map[id.ID]*charted, len(b.accounts))
+	for i := range b.accounts {
+		at[b.accounts[i].ID] = &b.accounts[i]
+	}
+	rows := map[SheetRow][]*Cell{}
+	for i := range b.cells {
+		r := rowOf(at[b.cells[i].AccountID], b.cells[i].Party)
+		rows[r] = append(rows[r], &b.cells[i])
+	}
+	return rows
 }
 
 func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
@@ -183,11 +199,11 @@ func (t *sheetTable) owed() (PartyBalances, Figure) {
 	b := PartyBalances{
 		Figure: t.credit(Column{"balances", "Owner and manager balances"}, RowOwners, RowManager, RowUnassigned),
 		Rows: []Figure{
-			t.credit(Column{string(RowOwners), "Owner balances"}, RowOwners), t.credit(Column{string(RowManager), "Manager balance"}, RowManager),
+			t.credit(Column{string(RowOwners), ownersTitle}, RowOwners), t.credit(Column{string(RowManager), managerTitle}, RowManager),
 		},
 	}
 	if len(t.rows[RowUnassigned]) > 0 {
-		b.Rows = append(b.Rows, t.credit(Column{string(RowUnassigned), "Unassigned income"}, RowUnassigned))
+		b.Rows = append(b.Rows, t.credit(Column{string(RowUnassigned), unassignedTitle}, RowUnassigned))
 	}
 	return b, t.credit(Column{"liabilitiesAndBalances", "Liabilities and balances"}, RowLiabilities, RowOwners, RowManager, RowUnassigned)
 }

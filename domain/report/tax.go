@@ -104,22 +104,10 @@ func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, 
 // ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
 // line type.
 func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	r, err := taxReportOf(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
-	chart, err := readTrustChart(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
-	if err != nil {
-		return nil, err
-	}
-	r := taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
-		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
-		NotReservationIDs: refsOf(id.Zero),
-	}}
 	rows, err := r.read(ctx, tx, f)
 	if err != nil {
 		return nil, err
@@ -131,8 +119,28 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 		return nil, err
 	}
 	out := r.arrange(rows)
-	out.Currency, out.StartDate, out.EndDate, out.Pagination = currency, f.StartDate.Day, f.EndDate.Day, p.Of(total)
+	out.Currency, out.StartDate, out.EndDate, out.Pagination = money.Currency(r.behind.Currency), f.StartDate.Day, f.EndDate.Day, p.Of(total)
 	return out, nil
+}
+
+// taxReportOf knows what a valid filter is about.
+func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
+	currency, err := Currency(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	chart, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
+	if err != nil {
+		return nil, err
+	}
+	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
+		NotReservationIDs: refsOf(id.Zero),
+	}}, nil
 }
 
 // taxedAccounts are the accounts that ids of accounts and of line mappings stand for.
@@ -186,8 +194,23 @@ type taxReport struct {
 }
 
 func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
-	args := db.Args{
-		"team": tx.Team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
+	with, args := r.taxTables(tx.Team, f)
+	rows, err := db.Select[taxRow](ctx, tx, with+`
+		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
+		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
+		left join listing l on l.team_id = @team and l.id = b.listing_id
+		where b.income <> 0 or b.taxes <> 0
+		order by l.name nulls last, b.listing_id, r.booking_platform nulls last, r.check_in, r.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read taxes: %w", err)
+	}
+	return rows, nil
+}
+
+// taxTables is the table booked for a WITH, which has a row per stay and listing.
+func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Args) {
+	args = db.Args{
+		"team": team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
 		"not_collected": notCollected(),
 	}
 	where := ""
@@ -200,26 +223,16 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 		where += " and coalesce(r.booking_platform, 'null') = any(@channels)"
 		args["channels"] = f.Channels
 	}
-	rows, err := db.Select[taxRow](ctx, tx, `
-		with booked as (
+	return `with booked as (
 			select e.reservation_id, e.listing_id,
 				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
 				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxes::uuid[]) and t.id is null), 0)::bigint as taxes
 			from ledger_entry e join reservation r on r.team_id = @team and r.id = e.reservation_id
 			left join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = any(@not_collected)
 			where e.team_id = @team and e.account_id = any(@taxed::uuid[] || @taxes::uuid[]) and e.txn_at between @start and @end
-				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active'`+where+`
+				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active'` + where + `
 			group by 1, 2
-		)
-		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
-		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
-		left join listing l on l.team_id = @team and l.id = b.listing_id
-		where b.income <> 0 or b.taxes <> 0
-		order by l.name nulls last, b.listing_id, r.booking_platform nulls last, r.check_in, r.id`, args)
-	if err != nil {
-		return nil, fmt.Errorf("read taxes: %w", err)
-	}
-	return rows, nil
+		)`, args
 }
 
 // readShown reads what the page shows of its rows.

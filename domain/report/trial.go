@@ -63,7 +63,7 @@ func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance
 
 // ReadTrial reads the trial balance that a valid filter selects.
 func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}

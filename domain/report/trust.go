@@ -72,7 +72,7 @@ func trustReconciliation(ctx context.Context, tx *db.Tx, in *trustInput) (*Trust
 
 // ReadTrust reconciles the trust that a valid filter selects.
 func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconciliation, error) {
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}

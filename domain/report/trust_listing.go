@@ -57,9 +57,49 @@ func trustByListing(ctx context.Context, tx *db.Tx, in *trustByListingInput) (*T
 	return ReadTrustByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
 }
 
-// ReadTrustByListing reconciles the listings that a valid filter selects.
+// ReadTrustByListing reconciles the page of listings that a valid filter selects.
 func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*TrustByListing, error) {
-	currency, err := currencyOr(ctx, tx, f.Currency)
+	t, err := OpenTrustByListing(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := t.Head
+	total := int64(t.Len())
+	first := min(params.Rows(), total)
+	out.Pagination = params.Of(total)
+	for i := first; i < min(first+params.Limit, total); i++ {
+		out.Data = append(out.Data, t.Row(int(i)))
+	}
+	return &out, nil
+}
+
+// ListingTrusts is a reconciliation by listing whose rows are made one by one: each is much larger than what it is made of.
+type ListingTrusts struct {
+	// Head is the report without its rows.
+	Head TrustByListing
+
+	position *position
+	open     []id.ID
+	names    map[id.ID]string
+	owners   map[id.ID]*OwnerListing
+	costs    []WarningItem
+}
+
+// Len is how many listings the report has.
+func (t *ListingTrusts) Len() int { return len(t.open) }
+
+// Row is the row of the i-th listing.
+func (t *ListingTrusts) Row(i int) ListingTrust {
+	v := t.open[i]
+	row := t.position.listing(v, t.owners[v])
+	row.Name = nameOf(t.names, v)
+	row.Warnings = t.position.listingWarnings(v, &row, t.owners[v], t.costs)
+	return row
+}
+
+// OpenTrustByListing reads what the reconciliation by listing that a valid filter selects is made of.
+func OpenTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
+	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -75,37 +115,26 @@ func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, p
 	if err := costs.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
-	byListing := map[id.ID]*OwnerListing{}
+	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs[WarnOperatingCost]}
 	for i := range owners {
-		byListing[deref(owners[i].ID)] = &owners[i]
+		t.owners[deref(owners[i].ID)] = &owners[i]
 	}
-	open := p.openListings(owners)
+	t.open = p.openListings(owners)
 	if f.ListingIDs != nil {
-		open = slices.DeleteFunc(open, func(v id.ID) bool { return !slices.Contains(idsOf(f.ListingIDs), v) })
+		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !slices.Contains(idsOf(f.ListingIDs), v) })
 	}
-	names, err := listingNames(ctx, tx, open)
-	if err != nil {
+	if t.names, err = listingNames(ctx, tx, t.open); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(open, func(a, b id.ID) int { return compareListings(nameOf(names, a), nameOf(names, b), &a, &b) })
-	total := int64(len(open))
-	first := min(params.Rows(), total)
-	out := &TrustByListing{
-		Currency: currency, Date: p.date, Book: p.book().TrustFigure, Data: []ListingTrust{}, Pagination: params.Of(total),
-	}
+	slices.SortFunc(t.open, func(a, b id.ID) int { return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b) })
+	t.Head = TrustByListing{Currency: currency, Date: p.date, Book: p.book().TrustFigure, Data: []ListingTrust{}}
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
-			out.CentTotal += cents
+			t.Head.CentTotal += cents
 		}
 	}
-	out.Difference = out.Book.CentTotal - out.CentTotal
-	for _, v := range open[first:min(first+params.Limit, total)] {
-		row := p.listing(v, byListing[v])
-		row.Name = nameOf(names, v)
-		row.Warnings = p.listingWarnings(v, &row, byListing[v], costs[WarnOperatingCost])
-		out.Data = append(out.Data, row)
-	}
-	return out, nil
+	t.Head.Difference = t.Head.Book.CentTotal - t.Head.CentTotal
+	return t, nil
 }
 
 func nameOf(names map[id.ID]string, v id.ID) *string {

@@ -46,39 +46,49 @@ func mappingEndpoints() []api.Endpoint {
 	}
 }
 
-type listMappingsInput struct {
-	page.Params
-	Sort       string        `query:"sort" enum:"lineType,-lineType,status,-status,createdAt,-createdAt" default:"lineType"`
-	AppID      []string      `query:"appId" doc:"null selects the mappings for every app."`
-	LineType   []string      `query:"lineType"`
-	Channel    []string      `query:"channel" doc:"Case aside; null selects the mappings for every channel."`
-	Status     MappingStatus `query:"status"`
-	AccountIDs []id.ID       `query:"accountIds"`
-	Search     string        `query:"search" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
+// MappingFilter selects line mappings: the query parameters of the list and the body of its export alike.
+type MappingFilter struct {
+	AppID      []string      `query:"appId" json:"appId,omitempty" doc:"null selects the mappings for every app."`
+	LineType   []string      `query:"lineType" json:"lineType,omitempty"`
+	Channel    []string      `query:"channel" json:"channel,omitempty" doc:"Case aside; null selects the mappings for every channel."`
+	Status     MappingStatus `query:"status" json:"status,omitempty"`
+	AccountIDs []id.ID       `query:"accountIds" json:"accountIds,omitempty"`
+	Search     string        `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
-func listMappings(ctx context.Context, tx *db.Tx, in *listMappingsInput) (*page.Page[Mapping], error) {
+// MappingQuery is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
+func MappingQuery(tx *db.Tx, f *MappingFilter) page.Query {
 	q := page.Query{
 		Columns: mappingColumns, From: mappingTables, Default: "lineType", ID: "m.id",
 		Sorts: page.Sorts{"lineType": {Expr: "m.line_type", Text: true}, "status": {Expr: "m.status"}, "createdAt": {Expr: "m.created_at"}},
 	}
 	q.And("m.team_id = @team", db.Args{"team": tx.Team})
-	orNull(&q, "m.app_id", "apps", in.AppID)
-	orNull(&q, "m.channel", "channels", in.Channel)
-	if in.LineType != nil {
-		q.And("m.line_type = any(@types)", db.Args{"types": in.LineType})
+	orNull(&q, "m.app_id", "apps", f.AppID)
+	orNull(&q, "m.channel", "channels", f.Channel)
+	if f.LineType != nil {
+		q.And("m.line_type = any(@types)", db.Args{"types": f.LineType})
 	}
-	if in.Status != "" {
-		q.And("m.status = @status", db.Args{"status": string(in.Status)})
+	if f.Status != "" {
+		q.And("m.status = @status", db.Args{"status": string(f.Status)})
 	}
-	if in.AccountIDs != nil {
-		q.And("m.account_id = any(@accounts)", db.Args{"accounts": in.AccountIDs})
+	if f.AccountIDs != nil {
+		q.And("m.account_id = any(@accounts)", db.Args{"accounts": f.AccountIDs})
 	}
-	if in.Search != "" {
+	if f.Search != "" {
 		q.And(`(m.line_type ilike @search or m.app_id ilike @search or m.channel collate "default" ilike @search or a.name ilike @search)`,
-			db.Args{"search": page.Like(in.Search)})
+			db.Args{"search": page.Like(f.Search)})
 	}
-	return page.List[Mapping](ctx, tx, q, in.Params, in.Sort)
+	return q
+}
+
+type listMappingsInput struct {
+	page.Params
+	Sort string `query:"sort" enum:"lineType,-lineType,status,-status,createdAt,-createdAt" default:"lineType"`
+	MappingFilter
+}
+
+func listMappings(ctx context.Context, tx *db.Tx, in *listMappingsInput) (*page.Page[Mapping], error) {
+	return page.List[Mapping](ctx, tx, MappingQuery(tx, &in.MappingFilter), in.Params, in.Sort)
 }
 
 // orNull narrows a list to some texts, where null stands for none.

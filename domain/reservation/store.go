@@ -164,11 +164,16 @@ const guestMoney = `t.type = 'deposit' and (l.assignment in ('accountsReceivable
 		select g.account_id from account_assignment g where g.team_id = @team and g.assignment in ('accountsReceivable', 'deposit_coHostPayout')))`
 
 // moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules as settle, and what
-// deposits brought in; absent is none. Excluded line types are looked for only where there are any.
+// deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded line types are looked for only where there
+// are any.
 const moneyTables = `
 	left join (
-		select l.reservation_id, sum(l.amount) as amount from reservation_line l
-		join reservation s on s.team_id = l.team_id and s.id = l.reservation_id and s.status = 'booked'
+		select l.reservation_id, sum(l.amount) as amount,
+			sum(l.amount) filter (where l.type = 'rent') as rent, sum(l.amount) filter (where l.type = 'cleaningFee') as cleaning_fee,
+			sum(l.amount) filter (where l.type = 'guestFee') as guest_fee, sum(l.amount) filter (where l.type = 'tax') as tax,
+			sum(l.amount) filter (where l.type = 'discount') as discount,
+			sum(l.amount) filter (where l.type not in ('rent', 'cleaningFee', 'guestFee', 'tax', 'discount')) as other
+		from reservation_line l join reservation s on s.team_id = l.team_id and s.id = l.reservation_id and s.status = 'booked'
 		where l.team_id = @team and not (
 			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
 				select m.status = 'excluded' from reservation_line_mapping m
@@ -185,7 +190,10 @@ const moneyTables = `
 		where l.team_id = @team and l.reservation_id is not null and ` + guestMoney + `
 		group by l.reservation_id) received on received.reservation_id = r.id
 	cross join lateral (
-		select coalesce(stated.amount, 0) + coalesce(adjusted.amount, 0) as expected, coalesce(received.amount, 0) as received) f`
+		select coalesce(stated.amount, 0) + coalesce(adjusted.amount, 0) as expected, coalesce(received.amount, 0) as received) f
+	cross join lateral (
+		select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
+			when f.received = 0 then 'unpaid' else 'underpaid' end as status) payment`
 
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	rows, err := db.Select[deposits](ctx, tx, `

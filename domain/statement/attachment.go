@@ -26,16 +26,17 @@ type Linker func(team, file id.ID, expires time.Time) string
 // linkLife is how long a link to an attachment works.
 const linkLife = 15 * time.Minute
 
-// attachmentsOf are the files of the transactions behind the expenses among entries. Rules ATT-15 and ATT-16.
-func attachmentsOf(ctx context.Context, tx *db.Tx, entries []entry, asOwner bool) ([]Attachment, error) {
+// attachments are files by the transaction that they belong to.
+type attachments map[id.ID][]Attachment
+
+// attachmentsOf are the files of the transactions behind the expenses among the entries of statements. Rules ATT-15 and ATT-16.
+func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
 	var expenses []id.ID
-	for i := range entries {
-		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
-			expenses = append(expenses, *e.TransactionID)
-		}
+	for _, own := range entries {
+		expenses = append(expenses, expensesOf(own)...)
 	}
 	if len(expenses) == 0 {
-		return []Attachment{}, nil
+		return nil, nil
 	}
 	found, err := db.Select[Attachment](ctx, tx, `
 		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
@@ -46,10 +47,32 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries []entry, asOwner bool
 	if err != nil {
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
+	out := attachments{}
 	for i := range found {
 		found[i].URL = "/files/" + found[i].ID.String() + "/download"
+		out[found[i].TransactionID] = append(out[found[i].TransactionID], found[i])
 	}
-	return found, nil
+	return out, nil
+}
+
+// of are the files of one statement's entries.
+func (a attachments) of(entries []entry) []Attachment {
+	out := []Attachment{}
+	for _, transaction := range once(expensesOf(entries)) {
+		out = append(out, a[transaction]...)
+	}
+	return out
+}
+
+// expensesOf are the transactions behind the expenses among entries.
+func expensesOf(entries []entry) []id.ID {
+	var out []id.ID
+	for i := range entries {
+		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
+			out = append(out, *e.TransactionID)
+		}
+	}
+	return out
 }
 
 // sign replaces the addresses, which need a credential of the team, by links that work for whoever reads the statement.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stayledger/domain/layout"
 	"stayledger/platform/day"
@@ -48,6 +49,9 @@ type Line struct {
 	Reservation   *Stay       `json:"reservation"`
 	TransactionID *id.ID      `json:"transactionId"`
 	Total         money.Cents `json:"total"`
+	// AccountCode and BookingPlatform are told in exports, which have no lists of accounts and stays beside.
+	AccountCode     string  `json:"-"`
+	BookingPlatform *string `json:"-"`
 }
 
 // Account names an account.
@@ -83,6 +87,7 @@ type AccountAmount struct {
 
 // entry is a line as it is read.
 type entry struct {
+	Of               id.ID // the statement, which for a draft has no row
 	ID               id.ID
 	SourceID         id.ID
 	TxnCode          string
@@ -113,37 +118,67 @@ func (e *entry) stay() *Stay {
 	return &Stay{ID: *e.ReservationID, GuestName: e.GuestName, ConfirmationCode: e.ConfirmationCode, CheckIn: *e.CheckIn, CheckOut: *e.CheckOut}
 }
 
-// entriesOf reads what a statement is made of: the entries attached to a saved one, those of the month of a draft. Opening balances are in
-// no section: they are part of the balance at the start.
-func entriesOf(ctx context.Context, tx *db.Tx, r *row) ([]entry, error) {
+// entryRows are the entries e of statements, chosen by a join and a condition; of is the id of their statement.
+func entryRows(of, join, which string) string {
+	return `
+		select ` + of + ` as of, e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, ` + section + ` as section, e.description, e.account_id,
+			e.reservation_id, e.transaction_id, -e.cent_total as total
+		from ledger_entry e cross join ` + specialAccounts + ` ` + join + `
+		left join transaction x on x.team_id = @team and x.id = e.transaction_id
+		where ` + which
+}
+
+// entriesSQL are the entries that statements are made of: those attached to saved ones, those of the month of drafts. Nothing is read for none.
+func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	args := db.Args{"team": tx.Team}
-	which := `e.team_id = @team and e.statement_id = @statement`
-	if r.ID.IsZero() {
-		which = ownersEntry + ` and e.ownership_period_id = @period and e.currency = @currency and e.txn_at between @first and @last`
-		args["period"], args["currency"], args["first"], args["last"] = r.OwnershipPeriodID, r.Currency, r.StartAt, r.EndAt
-	} else {
-		args["statement"] = r.ID
+	var saved, drafts []id.ID
+	var at []key
+	for i := range rows {
+		if rows[i].isDraft() {
+			drafts, at = append(drafts, rows[i].id()), append(at, rows[i].key())
+		} else {
+			saved = append(saved, rows[i].ID)
+		}
 	}
-	entries, err := db.Select[entry](ctx, tx, `
-		select e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
+	var parts []string
+	if len(saved) > 0 || len(drafts) == 0 {
+		parts = append(parts, entryRows("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"))
+		args["statements"] = saved
+	}
+	if len(drafts) > 0 {
+		parts = append(parts, entryRows("k.id", draftKeys, ownersEntry))
+		args["drafts"] = drafts
+		args["periods"], args["currencies"], args["starts"] = columns(at)
+	}
+	return "(" + strings.Join(parts, " union all ") + ")", args
+}
+
+// entriesOf reads what statements are made of, by their ids. Opening balances are in no section: they are part of the balance at the start.
+func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
+	from, args := entriesSQL(tx, rows)
+	out := make(map[id.ID][]entry, len(rows))
+	err := db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
+		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
 			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
 			e.transaction_id, e.total
-		from (
-			select e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id, e.transaction_id, -e.cent_total as total
-			from ledger_entry e cross join `+specialAccounts+`
-			left join transaction x on x.team_id = @team and x.id = e.transaction_id
-			where `+which+`
-		) e
+		from ` + from + ` e
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id
 		left join reservation r on r.team_id = @team and r.id = e.reservation_id
 		where e.section <> 'balanceStart'
-		order by e.date, r.id, a.code, a.name, e.id`, args)
+		order by e.of, e.date, r.id, a.code, a.name, e.id`}, func(e entry) error {
+		out[e.Of] = append(out[e.Of], e)
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read statement lines: %w", err)
 	}
-	return entries, nil
+	return out, nil
 }
+
+// draftKeys joins entries e with the drafts k whose month they are in.
+const draftKeys = `join unnest(@drafts::uuid[], @periods::uuid[], @currencies::text[], @starts::date[]) as k (id, period, currency, start_at)
+	on e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= k.start_at and e.txn_at < k.start_at + interval '1 month'`
 
 func linesOf(entries []entry) []Line {
 	lines := make([]Line, len(entries))
@@ -151,7 +186,7 @@ func linesOf(entries []entry) []Line {
 		e := &entries[i]
 		lines[i] = Line{
 			Date: e.Date, Section: e.Section, Description: e.Description, Account: Account{ID: e.AccountID, Name: e.AccountName},
-			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total,
+			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total, AccountCode: e.AccountCode, BookingPlatform: e.BookingPlatform,
 		}
 	}
 	return lines
@@ -230,17 +265,24 @@ func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detai
 
 // detail tells one drawn statement whole; a saved one that was given another design is shown with that.
 func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
-	rows := []row{*r}
+	details, err := detailsOf(ctx, tx, []row{*r}, asOwner)
+	if err != nil {
+		return nil, err
+	}
+	return &details[0], nil
+}
+
+// detailsOf tells statements whole, in as many queries as one takes.
+func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
 	statements, err := tell(ctx, tx, rows, asOwner)
 	if err != nil {
 		return nil, err
 	}
-	r = &rows[0]
-	entries, err := entriesOf(ctx, tx, r)
+	entries, err := entriesOf(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
-	design, err := designOf(ctx, tx, r)
+	designs, err := designsOf(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -248,14 +290,21 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 	if err != nil {
 		return nil, err
 	}
-	shown := entries
-	if asOwner {
-		shown = shownToOwners(design, entries)
+	files, err := attachmentsOf(ctx, tx, entries, asOwner)
+	if err != nil {
+		return nil, err
 	}
-	d := &Detail{
-		Statement: statements[0], Lines: linesOf(shown), Reservations: reservationsOf(shown),
-		Layout: design.Seen(asOwner), Tables: accounts.tablesOf(r, design, entries, asOwner),
+	out := make([]Detail, len(rows))
+	for i := range rows {
+		own, design := entries[statements[i].ID], designs[statements[i].ID]
+		shown := own
+		if asOwner {
+			shown = shownToOwners(design, own)
+		}
+		out[i] = Detail{
+			Statement: statements[i], Lines: linesOf(shown), Reservations: reservationsOf(shown),
+			Layout: design.Seen(asOwner), Tables: accounts.tablesOf(&rows[i], design, own, asOwner), Attachments: files.of(own),
+		}
 	}
-	d.Attachments, err = attachmentsOf(ctx, tx, entries, asOwner)
-	return d, err
+	return out, nil
 }

@@ -86,7 +86,7 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 	}
 	d.Version, d.PublishedAt, d.ReopenedAt, d.Before = last.Version, last.PublishedAt, &last.ReopenedAt, last.financials()
 	d.Difference = now.less(d.Before)
-	entries, err := entriesOf(ctx, tx, r)
+	entries, err := entriesOf(ctx, tx, []row{*r})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 	if err := json.Unmarshal(last.Lines, &before); err != nil {
 		return nil, fmt.Errorf("read kept lines: %w", err)
 	}
-	d.compare(before, entries)
+	d.compare(before, entries[r.id()])
 	return d, nil
 }
 

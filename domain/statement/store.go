@@ -54,6 +54,14 @@ func (r *row) id() id.ID {
 	return r.ID
 }
 
+// shortRef is the stored one, or that of a draft.
+func (r *row) shortRef() string {
+	if r.ShortRef != nil {
+		return *r.ShortRef
+	}
+	return r.id().ShortRef()
+}
+
 const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
 	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
@@ -320,6 +328,17 @@ func periodsOf(rows []row) []id.ID {
 		out[i] = rows[i].OwnershipPeriodID
 	}
 	return once(out)
+}
+
+// savedOf are the ids of the saved ones among rows.
+func savedOf(rows []row) []id.ID {
+	var saved []id.ID
+	for i := range rows {
+		if !rows[i].isDraft() {
+			saved = append(saved, rows[i].ID)
+		}
+	}
+	return saved
 }
 
 func once(ids []id.ID) []id.ID {

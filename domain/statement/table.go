@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"stayledger/domain/layout"
@@ -49,12 +50,7 @@ func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Des
 		ID     id.ID
 		Layout *layout.Design
 	}
-	var saved []id.ID
-	for i := range rows {
-		if !rows[i].isDraft() {
-			saved = append(saved, rows[i].ID)
-		}
-	}
+	saved := savedOf(rows)
 	out := make(map[id.ID]*layout.Design, len(saved))
 	if len(saved) == 0 {
 		return out, nil
@@ -89,23 +85,37 @@ func summaryTypesOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]st
 	return out, nil
 }
 
-// designOf is the design that a statement is shown with: its own copy, or the one that its listing has now.
-func designOf(ctx context.Context, tx *db.Tx, r *row) (*layout.Design, error) {
-	if r.design != nil {
-		return r.design, nil
+// designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their listings have now.
+func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
+	out := make(map[id.ID]*layout.Design, len(rows))
+	var stored []row
+	for i := range rows {
+		if r := &rows[i]; r.design != nil {
+			out[r.id()] = r.design
+		} else {
+			stored = append(stored, *r)
+		}
 	}
-	frozen, err := frozenOf(ctx, tx, []row{*r})
+	if len(stored) == 0 {
+		return out, nil
+	}
+	frozen, err := frozenOf(ctx, tx, stored)
 	if err != nil {
 		return nil, err
 	}
-	if design := frozen[r.id()]; design != nil {
-		return design, nil
+	maps.Copy(out, frozen)
+	stored = slices.DeleteFunc(stored, func(r row) bool { return out[r.id()] != nil })
+	if len(stored) == 0 {
+		return out, nil
 	}
-	chosen, err := layout.Chosen(ctx, tx, []id.ID{r.ListingID})
+	chosen, err := layout.Chosen(ctx, tx, listingsOf(stored))
 	if err != nil {
-		return nil, fmt.Errorf("choose layout: %w", err)
+		return nil, fmt.Errorf("choose layouts: %w", err)
 	}
-	return chosen[r.ListingID], nil
+	for i := range stored {
+		out[stored[i].id()] = chosen[stored[i].ListingID]
+	}
+	return out, nil
 }
 
 // laidOut makes entries of those that layouts show.

@@ -49,13 +49,7 @@ func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) (err error) {
 	if t.owners, err = ownersOf(ctx, tx, periodsOf(rows)); err != nil {
 		return err
 	}
-	var saved []id.ID
-	for i := range rows {
-		if !rows[i].isDraft() {
-			saved = append(saved, rows[i].ID)
-		}
-	}
-	if len(saved) > 0 {
+	if saved := savedOf(rows); len(saved) > 0 {
 		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
 			return err
 		}
@@ -142,7 +136,7 @@ func (t *told) statement(r *row) Statement {
 		payouts = append(payouts, Payout{ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en")})
 	}
 	s := Statement{
-		ID: r.id(), ShortRef: r.id().ShortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
+		ID: r.id(), ShortRef: r.shortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
 		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
 		Listing:   Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
@@ -152,9 +146,6 @@ func (t *told) statement(r *row) Statement {
 	}
 	if r.Imported {
 		s.Source.Type = Import
-	}
-	if r.ShortRef != nil {
-		s.ShortRef = *r.ShortRef
 	}
 	if r.Status == Published {
 		s.Version++
@@ -229,29 +220,4 @@ func Select(ctx context.Context, tx *db.Tx, f Filter) ([]id.ID, error) {
 		ids[i] = rows[i].id()
 	}
 	return ids, nil
-}
-
-// eachChunk bounds how many statements Each holds at a time.
-const eachChunk = 500
-
-// Each hands all selected statements to f in their order, without their lines; memory grows with their number by a row each.
-func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
-	rows, err := selectRows(ctx, tx, &filter)
-	if err != nil {
-		return err
-	}
-	for len(rows) > 0 {
-		n := min(len(rows), eachChunk)
-		statements, err := tell(ctx, tx, rows[:n], tx.Actor.Owner != nil)
-		if err != nil {
-			return err
-		}
-		for i := range statements {
-			if err := f(&statements[i]); err != nil {
-				return err
-			}
-		}
-		rows = rows[n:]
-	}
-	return nil
 }

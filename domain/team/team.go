@@ -68,6 +68,7 @@ type Team struct {
 	SupportEmail                   *string      `json:"supportEmail"`
 	Phone                          *string      `json:"phone"`
 	TaxID                          *string      `json:"taxId"`
+	Logo                           *string      `json:"logo" doc:"Where the logo is read, or null."`
 	DataRegion                     string       `json:"dataRegion"`
 	DefaultCurrency                string       `json:"defaultCurrency"`
 	DefaultRevenueRecognition      Recognition  `json:"defaultRevenueRecognition"`
@@ -89,7 +90,8 @@ type Team struct {
 	UpdatedAt                      day.Instant  `json:"updatedAt"`
 }
 
-const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id, t.region as data_region,
+const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
+	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
 	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements,
 	t.status = 'onboarding' as is_onboarding, t.initialized_at,
@@ -194,12 +196,15 @@ type Hooks struct {
 }
 
 // handler holds the hooks.
-type handler struct{ Hooks }
+type handler struct {
+	Hooks
+	drawing chan struct{} // held by the one who works on an image
+}
 
 // Endpoints of the package.
 func Endpoints(hooks Hooks) []api.Endpoint {
-	h := handler{hooks}
-	return append(h.closingEndpoints(),
+	h := handler{hooks, make(chan struct{}, 1)}
+	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
 			Scopes: []string{"team:read"},

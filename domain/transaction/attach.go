@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
+	"stayledger/domain/file"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
-
-// keepUnlinked is how long an attachment without a transaction stays (OPEN-49).
-const keepUnlinked = 7 * 24 * time.Hour
 
 // checkAttachments refuses files that the team does not have with the issue attachmentNotFound, and with 409 those of another transaction.
 // The files are locked first, so that of two transactions that want one only the first gets it.
@@ -26,14 +23,16 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	args := db.Args{"team": tx.Team, "ids": wanted.list()}
+	ids := wanted.list()
 	known, err := db.Select[id.ID](ctx, tx, `
-		select id from file where team_id = @team and id = any(@ids) and kind = 'attachment' and purged_at is null order by id for update`, args)
+		select id from file where team_id = @team and id = any(@ids) and kind = 'attachment' and purged_at is null
+			and (purge_at is null or purge_at > @now) order by id for update`, db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("lock attachments: %w", err)
 	}
 	type link struct{ ID, TransactionID id.ID }
-	links, err := db.Select[link](ctx, tx, `select id, transaction_id from transaction_attachment where team_id = @team and id = any(@ids)`, args)
+	links, err := db.Select[link](ctx, tx, `select id, transaction_id from transaction_attachment where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("read attachments: %w", err)
 	}
@@ -93,6 +92,6 @@ func unlink(tx *db.Tx, one id.ID, but []id.ID) db.Stmt {
 			update transaction_attachment set transaction_id = null, updated_at = @now
 			where team_id = @team and transaction_id = @transaction and id <> all(@but) returning id)
 		update file f set purge_at = @purge from freed where f.team_id = @team and f.id = freed.id`,
-		Args: db.Args{"team": tx.Team, "transaction": one, "but": but, "now": tx.Now, "purge": tx.Now.Add(keepUnlinked)},
+		Args: db.Args{"team": tx.Team, "transaction": one, "but": but, "now": tx.Now, "purge": tx.Now.Add(file.KeepUnlinked)},
 	}
 }

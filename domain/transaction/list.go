@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"stayledger/domain/operation"
@@ -10,6 +9,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 	"stayledger/platform/page"
 )
 
@@ -55,8 +55,8 @@ func (f Filter) Resolve() []apierr.Issue {
 	refuse(f.DateRange != "" && err != nil, "Value is not a date range", "dateRange", "dateRange")
 	_, err = f.dates(f.PaidAtRange)
 	refuse(f.PaidAtRange != "" && err != nil, "Value is not a date range", "dateRange", "paidAtRange")
-	_, _, ok := f.amounts()
-	refuse(!ok, "Value is not an amount or a range of amounts", "malformed", "amount")
+	_, _, ok := money.ParseRanges(f.Amount)
+	refuse(f.Amount != "" && !ok, "Value is not an amount or a range of amounts", "malformed", "amount")
 	for _, text := range f.IDs {
 		_, err := id.Parse(strings.TrimPrefix(text, "!"))
 		refuse(err != nil, "Value is not a uuid", "uuid", "ids")
@@ -69,26 +69,6 @@ func (f Filter) Resolve() []apierr.Issue {
 
 func (f Filter) dates(given string) (day.Range, error) {
 	return day.ParseRange(given, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
-}
-
-// amounts are the lower and the upper ends of the ranges.
-func (f Filter) amounts() (lows, highs []int64, ok bool) {
-	if f.Amount == "" {
-		return nil, nil, true
-	}
-	for part := range strings.SplitSeq(f.Amount, ",") {
-		from, to, isRange := strings.Cut(part, "...")
-		if !isRange {
-			to = from
-		}
-		low, lowErr := strconv.ParseInt(from, 10, 64)
-		high, highErr := strconv.ParseInt(to, 10, 64)
-		if lowErr != nil || highErr != nil || low > high {
-			return nil, nil, false
-		}
-		lows, highs = append(lows, low), append(highs, high)
-	}
-	return lows, highs, true
 }
 
 var sorts = page.Sorts{
@@ -136,7 +116,7 @@ func ListQuery(f Filter) page.Query {
 		"search", page.Like(f.Search))
 	with(f.PaidStatus != nil, paidStatus+" = any(@paid_status)", "paid_status", f.PaidStatus)
 	f.byState(&q)
-	f.byIDs(&q)
+	q.Pick(f.IDs)
 	if dates, err := f.dates(f.DateRange); f.DateRange != "" && err == nil {
 		q.And("t.date >= @from and t.date < @to", db.Args{"from": dates.From, "to": dates.To})
 	}
@@ -144,7 +124,7 @@ func ListQuery(f Filter) page.Query {
 		q.And(paidStatus+" = 'paid' and coalesce(t.payment_date, t.date) >= @paid_from and coalesce(t.payment_date, t.date) < @paid_to",
 			db.Args{"paid_from": dates.From, "paid_to": dates.To})
 	}
-	if lows, highs, ok := f.amounts(); f.Amount != "" && ok {
+	if lows, highs, ok := money.ParseRanges(f.Amount); ok {
 		q.And("exists (select from unnest(@lows::bigint[], @highs::bigint[]) as r (low, high) where t.total between r.low and r.high)",
 			db.Args{"lows": lows, "highs": highs})
 	}
@@ -173,25 +153,6 @@ func (f *Filter) byState(q *page.Query) {
 		default:
 			q.And("not "+c.condition, nil)
 		}
-	}
-}
-
-// byIDs narrows a list to some ids, and to all but those that are excluded.
-func (f *Filter) byIDs(q *page.Query) {
-	var only, but []id.ID
-	for _, text := range f.IDs {
-		v, _ := id.Parse(strings.TrimPrefix(text, "!")) // Resolve has checked the form
-		if strings.HasPrefix(text, "!") {
-			but = append(but, v)
-		} else {
-			only = append(only, v)
-		}
-	}
-	if only != nil {
-		q.And("t.id = any(@ids)", db.Args{"ids": only})
-	}
-	if but != nil {
-		q.And("t.id <> all(@excluded)", db.Args{"excluded": but})
 	}
 }
 

@@ -23,8 +23,8 @@ func (c Cursor) Next(position string) *string {
 }
 
 func (s *Server) cursor(rc *requestContext, path string, query map[string]string, text string) (Cursor, bool) {
-	mac := func(position string) []byte {
-		h := hmac.New(sha256.New, s.CursorKey)
+	mac := func(key []byte, position string) []byte {
+		h := hmac.New(sha256.New, key)
 		names := make([]string, 0, len(query))
 		for name := range query {
 			if name != "cursor" && name != "limit" {
@@ -41,7 +41,7 @@ func (s *Server) cursor(rc *requestContext, path string, query map[string]string
 		return h.Sum(nil)[:16]
 	}
 	c := Cursor{seal: func(position string) string {
-		return base64.RawURLEncoding.EncodeToString(append(mac(position), position...))
+		return base64.RawURLEncoding.EncodeToString(append(mac(s.CursorKey, position), position...))
 	}}
 	if text == "" {
 		return c, true
@@ -51,5 +51,6 @@ func (s *Server) cursor(rc *requestContext, path string, query map[string]string
 		return c, false
 	}
 	c.Position = string(raw[16:])
-	return c, hmac.Equal(raw[:16], mac(c.Position))
+	made := func(key []byte) bool { return hmac.Equal(raw[:16], mac(key, c.Position)) }
+	return c, made(s.CursorKey) || slices.ContainsFunc(s.FormerKeys, made)
 }

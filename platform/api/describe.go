@@ -151,6 +151,9 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	if p.rawIndex != nil {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 	}
+	if p.uploadIndex != nil {
+		op.RequestBody = describeForm(e.Form)
+	}
 	s.describeAnswers(op, e, failure)
 	item := o.Paths[e.Path]
 	if item == nil {
@@ -171,6 +174,25 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	default:
 		panic("unsupported method " + e.Method)
 	}
+}
+
+func describeForm(form []Part) *huma.RequestBody {
+	closed := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+	for i := range form {
+		p := &form[i]
+		one := &huma.Schema{Type: huma.TypeString, Description: p.Doc}
+		if p.File {
+			one.Format = "binary"
+		}
+		for _, v := range p.Enum {
+			one.Enum = append(one.Enum, v)
+		}
+		if p.Required {
+			closed.Required = append(closed.Required, p.Name)
+		}
+		closed.Properties[p.Name] = one
+	}
+	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: closed}}}
 }
 
 func nonNil(list []string) []string {

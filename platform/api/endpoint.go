@@ -73,6 +73,8 @@ type Endpoint struct {
 	Timeout time.Duration
 	// OneStatement reads send a single statement and cost one round trip.
 	OneStatement bool
+	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
+	Form []Part
 	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own type in the description.
 	Also map[int]reflect.Type
 
@@ -137,6 +139,40 @@ func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *
 			}
 			return answer(out), err
 		})
+	}
+	return e
+}
+
+// Receiver takes a body that is too much for a transaction in three steps, so that none waits for a sender or for work on the bytes.
+type Receiver[I, K, O any] struct {
+	// Receive reads the body and keeps its bytes, in short transactions of its own.
+	Receive func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (K, error)
+	// Settle does the rest in the transaction of the request.
+	Settle func(ctx context.Context, tx *db.Tx, in *I, kept K) (*O, error)
+	// Drop forgets what was received when it was not settled; nil when there is nothing to forget. The context outlives the request.
+	Drop func(ctx context.Context, d *db.DB, scope db.Scope, kept K)
+}
+
+// Receive declares an endpoint whose body is an upload, then the input has a field Upload and the endpoint a Form, or one that comes as Raw.
+func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
+	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
+		kept, err := r.Receive(ctx, s.DB, rc.scope, input)
+		if err != nil {
+			return nil, err
+		}
+		rc.received(in)
+		settled := false
+		out, err := s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
+			out, err := r.Settle(ctx, tx, input, kept)
+			settled = err == nil
+			return answer(out), err
+		})
+		if (err != nil || !settled) && r.Drop != nil { // not settled: the answer is that of an earlier request with the same key
+			r.Drop(context.WithoutCancel(ctx), s.DB, rc.scope, kept)
+		}
+		return out, err
 	}
 	return e
 }

@@ -34,12 +34,16 @@ type Config struct {
 	Authenticate func(ctx context.Context, r *http.Request, e *Endpoint) (db.Scope, error)
 	// Audit is the statement that records the audit action of a write.
 	Audit func(tx *db.Tx, e *Endpoint) db.Stmt
-	// CursorKey authenticates cursors.
+	// CursorKey authenticates cursors, and what tells two requests with one Idempotency-Key apart.
 	CursorKey []byte
+	// FormerKeys verify what was authenticated with a CursorKey that has been replaced since.
+	FormerKeys [][]byte
 	// PublicURL is the service's own address without a trailing slash.
 	PublicURL string
 	// Observe is told about every answered request.
 	Observe func(endpoint string, status int, took time.Duration)
+	// UploadPace is how fast uploads have to come in; the zero value stands for 64 KiB in every 10 seconds and 10 minutes in all.
+	UploadPace Pace
 	// Title and Description head the published description.
 	Title, Description string
 }
@@ -63,6 +67,7 @@ type plan struct {
 	bodyIndex    []int
 	bodyOptional bool
 	rawIndex     []int // of a body that is taken as it comes
+	uploadIndex  []int // of a body that is read as it arrives
 }
 
 // requestContext is what is known of one request.
@@ -71,8 +76,8 @@ type requestContext struct {
 	scope     db.Scope
 	requestID string
 	dryRun    bool
-	key       string // Idempotency-Key
-	hash      [sha256.Size]byte
+	key       string            // Idempotency-Key
+	digest    [sha256.Size]byte // tells the request from another with the same key; kept only as rc.mac of it
 	cause     error
 }
 
@@ -121,6 +126,12 @@ func (s *Server) prepare(e *Endpoint) plan {
 	}
 	if f, ok := e.in.FieldByName("Raw"); ok && f.Type == reflect.TypeFor[Raw]() {
 		p.rawIndex = f.Index
+	}
+	if f, ok := e.in.FieldByName("Upload"); ok && f.Type == reflect.TypeFor[*Upload]() {
+		p.uploadIndex = f.Index
+	}
+	if (p.uploadIndex != nil) != (len(e.Form) > 0) {
+		panic("endpoint with an upload and no form, or the other way round: " + e.ID)
 	}
 	for i := range p.params {
 		if p.params[i].in == "query" {
@@ -216,7 +227,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 	}
 	if e.kind == kindWrite {
 		rc.scope.Action = id.New(s.DB.Now()) // in a dry run too: work cannot tell the difference
-		if rc.key != "" {
+		if rc.key != "" && p.uploadIndex == nil {
 			if stored, err := s.replay(r.Context(), rc); stored != nil || err != nil {
 				return stored, err
 			}
@@ -286,6 +297,9 @@ func SchemaLocation(e *Endpoint) string {
 }
 
 func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) ([]apierr.Issue, error) {
+	if rc.plan.uploadIndex != nil {
+		return nil, s.bindUpload(w, r, rc, in)
+	}
 	var body []byte
 	if rc.plan.body != nil || rc.plan.rawIndex != nil {
 		if rc.plan.body != nil && !isJSON(r.Header.Get("Content-Type")) {
@@ -297,7 +311,7 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 		}
 	}
 	if rc.plan.endpoint.takesKey() {
-		if err := rc.readKey(r, body, s.CursorKey); err != nil {
+		if err := rc.readKey(r, body); err != nil {
 			return nil, err
 		}
 	}

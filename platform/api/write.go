@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"net/http"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"stayledger/platform/apierr"
@@ -20,7 +23,7 @@ func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.C
 	var out *rendered
 	work := func(ctx context.Context, tx *db.Tx) error {
 		if rc.key != "" {
-			if err := claimKey(ctx, tx, rc); err != nil {
+			if err := s.claimKey(ctx, tx, rc); err != nil {
 				return err
 			}
 		}
@@ -76,9 +79,18 @@ func (e *Endpoint) takesKey() bool {
 	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && e.Selection != NoTeam
 }
 
-// readKey takes the Idempotency-Key of a request and what tells its body from another. That is no plain hash: a body can hold an account number,
-// which the hash would let anyone guess who has a copy of the database.
-func (rc *requestContext) readKey(r *http.Request, body, secret []byte) error {
+// readKey takes the Idempotency-Key of a request and what tells its body from another.
+func (rc *requestContext) readKey(r *http.Request, body []byte) error {
+	if err := rc.takeKey(r); err != nil || rc.key == "" {
+		return err
+	}
+	h := rc.newDigest(r)
+	h.Write(body)
+	h.Sum(rc.digest[:0])
+	return nil
+}
+
+func (rc *requestContext) takeKey(r *http.Request) error {
 	rc.key = r.Header.Get("Idempotency-Key")
 	if rc.key == "" {
 		return nil
@@ -88,24 +100,63 @@ func (rc *requestContext) readKey(r *http.Request, body, secret []byte) error {
 	}
 	if rc.dryRun || rc.scope.Team.IsZero() {
 		rc.key = "" // a dry run neither stores nor consumes a key
-		return nil
 	}
-	h := hmac.New(sha256.New, secret)
-	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
-	h.Write(body)
-	h.Sum(rc.hash[:0])
 	return nil
 }
 
+// newDigest begins what tells a request from another with the same key.
+func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
+	return h
+}
+
+// mac is what is kept of the digest. A body can hold an account number, which the digest itself would let anyone guess who has a copy of the
+// database.
+func (rc *requestContext) mac(secret []byte) []byte {
+	h := hmac.New(sha256.New, secret)
+	h.Write(rc.digest[:])
+	return h.Sum(nil)
+}
+
+// sent tells whether a request of this digest is what was kept, with whichever of the server's keys.
+func (s *Server) sent(rc *requestContext, kept []byte) bool {
+	return hmac.Equal(kept, rc.mac(s.CursorKey)) ||
+		slices.ContainsFunc(s.FormerKeys, func(former []byte) bool { return hmac.Equal(kept, rc.mac(former)) })
+}
+
+// bindUpload prepares the reading of a form. What tells it from another is known once it has been read: received notes it then.
+func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) error {
+	if err := rc.takeKey(r); err != nil {
+		return err
+	}
+	upload, err := s.newUpload(w, r, rc)
+	if err != nil {
+		return err
+	}
+	in.FieldByIndex(rc.plan.uploadIndex).Set(reflect.ValueOf(upload))
+	return nil
+}
+
+func (rc *requestContext) received(in reflect.Value) {
+	if rc.plan.uploadIndex == nil {
+		return
+	}
+	upload, ok := reflect.TypeAssert[*Upload](in.Elem().FieldByIndex(rc.plan.uploadIndex))
+	if ok && upload.sum != nil {
+		upload.sum.Sum(rc.digest[:0])
+	}
+}
+
 // claimKey takes the key for this request; a key older than a day is free again. A request with the same key that is under way is waited for.
-func claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) error {
+func (s *Server) claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) error {
 	n, err := tx.Exec(ctx, `
 		insert into api_idempotency as k (team_id, user_id, key, request_hash, status, headers, body, created_at)
 		values (@team, @user, @key, @hash, 0, '{}', '', @now)
 		on conflict (team_id, user_id, key) do update
 			set request_hash = excluded.request_hash, created_at = excluded.created_at
 			where k.created_at <= excluded.created_at - interval '24 hours'`,
-		db.Args{"team": tx.Team, "user": tx.Actor.User, "key": rc.key, "hash": rc.hash[:], "now": tx.Now})
+		db.Args{"team": tx.Team, "user": tx.Actor.User, "key": rc.key, "hash": rc.mac(s.CursorKey), "now": tx.Now})
 	if err == nil && n == 0 {
 		err = errKeyUsed
 	}
@@ -149,7 +200,7 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	if string(found[0].RequestHash) != string(rc.hash[:]) {
+	if !s.sent(rc, found[0].RequestHash) {
 		return nil, apierr.IdempotencyConflict
 	}
 	out := &rendered{status: found[0].Status, headers: found[0].Headers, body: found[0].Body}

@@ -24,13 +24,14 @@ var (
 	ErrClosed = errors.New("blob: writer is closed")
 )
 
-// Store keeps objects by key. Keys match `[a-z0-9-]+(/[a-z0-9-]+)*`, at most 240 bytes; anything else is ErrKey.
-// All methods may be called concurrently.
+// Store keeps objects by key: LocalStore in a folder, S3Store in a bucket. Keys match `[a-z0-9-]+(/[a-z0-9-]+)*`, at
+// most 240 bytes; anything else is ErrKey. All methods may be called concurrently.
 type Store interface {
-	// Create begins a new object. Committing over an existing key replaces it atomically: readers that are open keep
-	// the bytes they opened. Two writers of one key do not disturb each other; the last to commit stays.
+	// Create begins a new object. Committing over an existing key replaces it atomically: readers that are open read on
+	// in what they opened or fail, and never see a mixture. Two writers of one key do not disturb each other; the last
+	// to commit stays. The context covers the writer until its Commit.
 	Create(ctx context.Context, key string) (Writer, error)
-	// Open reads a committed object; ErrNotFound when there is none.
+	// Open reads a committed object; ErrNotFound when there is none. The context covers the object until its Close.
 	Open(ctx context.Context, key string) (Object, error)
 	// Delete removes a committed object; ErrNotFound when there is none.
 	Delete(ctx context.Context, key string) error
@@ -40,7 +41,8 @@ type Store interface {
 // right, since Abort after Commit does nothing. A Writer is used by one goroutine.
 type Writer interface {
 	io.Writer
-	// Commit makes the object durable and visible. It refuses, and drops everything, when a Write failed before.
+	// Commit makes the object durable and visible. It refuses, and drops everything, when a Write failed before. A
+	// failed commit can have become visible only where the store was lost before it could say so.
 	Commit() (Info, error)
 	// Abort drops what was written.
 	Abort() error

@@ -4,7 +4,11 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
+
+// RawText is the type of text among the types of raw rows.
+const RawText = pgtype.TextOID
 
 // RawRows is what a query sends, undecoded: values in PostgreSQL's binary format, save those of types that only have a text form here.
 type RawRows struct {

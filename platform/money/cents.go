@@ -31,7 +31,7 @@ func (c Cents) Append(b []byte) []byte {
 	}
 	n := c.magnitude()
 	b = strconv.AppendUint(b, n/100, 10)
-	return append(b, '.', byte('0'+n/10%10), byte('0'+n%10)) //nolint:gosec // single digits
+	return append(b, '.', byte('0'+n/10%10), byte('0'+n%10))
 }
 
 // decimal writes the amount with the given number of minor digits and separators.

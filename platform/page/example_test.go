@@ -13,6 +13,8 @@ func Example() {
 	}
 	q.And("team_id = @team", map[string]any{"team": "…"})
 	fmt.Println(q.SQL("-name"))
+	q.Then = "part"
+	fmt.Println(q.Order("name"))
 
 	third := int64(3)
 	p := page.Params{Limit: 5, Page: &third}
@@ -20,5 +22,6 @@ func Example() {
 	fmt.Println(p.Rows(), foot.TotalPage, *foot.NextPage)
 	// Output:
 	// select id, name from contact where team_id = @team order by name collate "case_insensitive" desc, id desc
+	// name collate "case_insensitive", id, part
 	// 10 4 4
 }

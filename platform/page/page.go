@@ -10,6 +10,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 const maxSafe = 1<<53 - 1
@@ -107,6 +108,8 @@ type Query struct {
 	Default string
 	// ID is the column that breaks ties.
 	ID string
+	// Then orders the rows that share an ID, always ascending, where a query joins the parts of what it lists.
+	Then string
 }
 
 // And adds a condition with its arguments.
@@ -116,6 +119,27 @@ func (q *Query) And(condition string, args db.Args) {
 		q.Args = db.Args{}
 	}
 	maps.Copy(q.Args, args)
+}
+
+// Pick narrows a list to some ids, and to all but those with a leading "!". The edge has checked their form.
+func (q *Query) Pick(list []string) {
+	var only, but []id.ID
+	for _, text := range list {
+		v, err := id.Parse(strings.TrimPrefix(text, "!"))
+		switch {
+		case err != nil:
+		case strings.HasPrefix(text, "!"):
+			but = append(but, v)
+		default:
+			only = append(only, v)
+		}
+	}
+	if only != nil {
+		q.And(q.ID+" = any(@ids)", db.Args{"ids": only})
+	}
+	if but != nil {
+		q.And(q.ID+" <> all(@excluded)", db.Args{"excluded": but})
+	}
 }
 
 // Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to the default: the
@@ -142,7 +166,11 @@ func (q *Query) Order(sort string) string {
 	if c.Nullable {
 		order += " nulls last"
 	}
-	return order + ", " + q.ID + direction
+	order += ", " + q.ID + direction
+	if q.Then != "" {
+		order += ", " + q.Then
+	}
+	return order
 }
 
 // SQL is the statement of the list without paging.

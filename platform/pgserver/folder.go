@@ -100,3 +100,7 @@ func lockFile(name string) (*os.File, error) {
 	}
 	return file, nil
 }
+
+func unlockFile(file *os.File) error {
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+}

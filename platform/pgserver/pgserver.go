@@ -204,8 +204,9 @@ func (s *Server) replace(p *process) {
 	s.process = p
 }
 
+// unlock frees the folder. Closing alone would not do: a program that this process is just starting has the file open until it runs.
 func (s *Server) unlock() error {
-	if err := s.lock.Close(); err != nil {
+	if err := errors.Join(unlockFile(s.lock), s.lock.Close()); err != nil {
 		return fmt.Errorf("free the database folder: %w", err)
 	}
 	return nil

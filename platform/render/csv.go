@@ -218,6 +218,8 @@ func plain(value any) (any, bool) {
 		return pointed(v), true
 	case *day.Day:
 		return pointed(v), true
+	case *day.Instant:
+		return pointed(v), true
 	}
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {

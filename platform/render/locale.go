@@ -5,8 +5,6 @@ import (
 	"time"
 	"unicode"
 
-	"codeberg.org/go-pdf/fpdf"
-
 	"stayledger/platform/money"
 )
 
@@ -53,12 +51,7 @@ func region(tag string) string {
 	return ""
 }
 
-func paper(tag string) string {
-	if letterRegions[region(tag)] {
-		return fpdf.PageSizeLetter
-	}
-	return fpdf.PageSizeA4
-}
+func isLetter(tag string) bool { return letterRegions[region(tag)] }
 
 // dateText writes YYYY-MM-DD as the locale does; what is no date stays as it is.
 func dateText(date, tag string) string {

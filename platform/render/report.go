@@ -1,12 +1,6 @@
 package render
 
-import (
-	"errors"
-	"io"
-	"time"
-
-	"stayledger/platform/money"
-)
+import "time"
 
 // ReportDoc is a document of tables: a manager statement, a trust reconciliation, a summary over owners. Dates are YYYY-MM-DD and shown as
 // the locale writes them; amounts are cents of Currency. Empty parts are left out.
@@ -22,12 +16,14 @@ type ReportDoc struct {
 	Summary []SummaryLine // key figures; an emphasised last line is the figure the document is about
 	Tables  []ReportTable
 	Notes   []string // warnings and remarks, a paragraph each
+	Labels  StatementLabels
 }
 
 // Fact is one line of what a document is about, such as "As of" and a date. Value is shown as a date when it is one.
 type Fact struct{ Label, Value string }
 
-// ReportTable is a table with a head that is repeated on every page. Its first column takes the room the others leave.
+// ReportTable is a table with a head that is repeated on every page. The first column of texts, else the first, takes the room the others
+// leave. A total without rows is shown, a table with neither is left out.
 type ReportTable struct {
 	Title   string
 	Columns []ReportColumn
@@ -72,22 +68,3 @@ const (
 	SubtotalRow RowStyle = "subtotal" // sums up the rows above it
 	WarningRow  RowStyle = "warning"  // wants to be looked at
 )
-
-// cents reads an amount cell.
-func (r ReportRow) cents(i int) (money.Cents, bool) {
-	if i >= len(r.Cells) {
-		return 0, false
-	}
-	switch v := r.Cells[i].(type) {
-	case money.Cents:
-		return v, true
-	case *money.Cents:
-		if v != nil {
-			return *v, true
-		}
-	}
-	return 0, false
-}
-
-// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes.
-func Report(_ io.Writer, _ ReportDoc) error { return errors.New("render: reports are being built") }

@@ -2,156 +2,195 @@ package render
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"codeberg.org/go-pdf/fpdf"
+	"stayledger/platform/pdf"
 )
 
 // Measures of the page in points.
 const (
-	sideMargin   = 56.0
-	topMargin    = 52.0
+	sideMargin   = 54.0
+	topMargin    = 50.0
 	bottomMargin = 62.0           // the body ends here; the footer stands below
-	footerHeight = 34.0           // from the lower edge to the footer's baseline
-	bodyTop      = topMargin + 26 // on pages with a running heading
+	footerHeight = 34.0           // from the lower edge to the footer's line
+	bodyTop      = topMargin + 24 // on pages with a running heading
 )
 
-type colour struct{ r, g, b int }
-
-// The palette: ink for figures and names, muted for what explains them, one accent.
+// The palette: ink for figures and names, muted for what explains them, one accent, one colour for money that goes and one for warnings.
 var (
-	ink    = colour{28, 35, 43}
-	muted  = colour{104, 115, 127}
-	hair   = colour{217, 222, 227}
-	accent = colour{15, 92, 101}
-	tint   = colour{236, 244, 244}
+	ink     = pdf.Colour{R: 28, G: 35, B: 43}
+	muted   = pdf.Colour{R: 92, G: 102, B: 114}
+	hair    = pdf.Colour{R: 217, G: 222, B: 227}
+	accent  = pdf.Colour{R: 15, G: 92, B: 101}
+	tint    = pdf.Colour{R: 236, G: 244, B: 244}
+	shade   = pdf.Colour{R: 244, G: 246, B: 248}
+	owed    = pdf.Colour{R: 158, G: 42, B: 43}
+	warned  = pdf.Colour{R: 146, G: 84, B: 0}
+	warning = pdf.Colour{R: 255, G: 245, B: 224}
 )
 
 // style is how a piece of text looks; size is in points.
 type style struct {
 	bold   bool
 	size   float64
-	colour colour
+	colour pdf.Colour
 }
 
 // lead is the height of one line.
 func (s style) lead() float64 { return s.size * 1.4 }
 
-// sheet is the document being drawn: a position on the current page and the vocabulary to draw with. Lengths are in
-// points, y grows downwards.
+// sheet is the document being drawn: a position on the current page and the vocabulary to draw with. Lengths are in points, y grows
+// downwards.
 type sheet struct {
-	pdf         *fpdf.Fpdf
-	fonts       *fonts
-	set         style // what the current page's font is set to
-	left, right float64
-	bottom      float64
-	y           float64
-	running     string // the heading of pages after the first
-	family      string // of the fonts
-	orientation string
-	paper       string
-	before      int // pages that stand before the first
+	doc           *pdf.Doc
+	fonts         *pdf.Fonts
+	sect          *pdf.Element // what everything on these pages belongs to
+	width, height float64      // of the paper
+	left, right   float64
+	bottom        float64
+	y             float64
+	pages         int
+	running       string // the heading of pages after the first
+	draft         string // the word for it beside the running heading; empty when it is final
+}
+
+// setPaper chooses the paper of the locale.
+func (s *sheet) setPaper(tag string, landscape bool) {
+	s.width, s.height = 595.28, 841.89
+	if isLetter(tag) {
+		s.width, s.height = 612, 792
+	}
+	if landscape {
+		s.width, s.height = s.height, s.width
+	}
+	s.left, s.right, s.bottom = sideMargin, s.width-sideMargin, s.height-bottomMargin
 }
 
 // newPage starts a page; from the second on under a running heading.
 func (s *sheet) newPage() {
-	s.pdf.AddPageFormat(s.orientation, s.pdf.GetPageSizeStr(s.paper))
-	s.set = style{}
+	s.doc.Page(s.width, s.height)
+	s.pages++
 	s.y = topMargin
-	if s.pdf.PageNo() == s.before+1 {
+	if s.pages == 1 {
 		return
 	}
 	small := style{size: 8, colour: muted}
-	s.text(s.left, s.y-8, s.fit(s.running, small, s.right-s.left), small)
-	s.rule(s.left, s.right, s.y+10, ruleThin, hair)
+	right := s.right
+	if s.draft != "" {
+		right = s.badge(s.draft, s.y-10) - 12
+	}
+	s.text(nil, s.left, s.y-8, s.fit(s.running, small, right-s.left), small)
+	s.rule(s.left, s.right, s.y+9, ruleThin, hair)
 	s.y = bodyTop
+}
+
+// badge sets a word on a tinted ground at the right margin and gives its left edge. It is said elsewhere too, so it is decoration.
+func (s *sheet) badge(word string, top float64) (left float64) {
+	st := style{bold: true, size: 8, colour: warned}
+	word = s.fit(word, st, 160)
+	wide := s.measure(word, st)
+	left = s.right - wide - 16
+	s.doc.Rect(left, top, wide+16, st.lead()+4, warning)
+	s.doc.Rect(left, top, 2, st.lead()+4, warned)
+	s.text(nil, left+9, top+2, word, st)
+	return left
 }
 
 // room starts a new page unless height is left on this one, and tells whether it did.
 func (s *sheet) room(height float64) bool {
-	if s.y+height <= s.bottom {
+	if s.y+height <= s.bottom+0.01 {
 		return false
 	}
 	s.newPage()
 	return true
 }
 
-func (s *sheet) face(st style) *typeface {
-	if st.bold {
-		return &s.fonts.bold
-	}
-	return &s.fonts.regular
+func (s *sheet) measure(text string, st style) float64 {
+	return s.fonts.Width(text, st.bold, st.size)
 }
 
-func (s *sheet) width(text string, st style) float64 {
-	return s.face(st).width(text, st.size)
-}
-
-// text draws one line in a line box whose upper edge is top, centred on its capitals.
-func (s *sheet) text(x, top float64, text string, st style) {
-	if text == "" {
-		return
-	}
-	if s.set.bold != st.bold || s.set.size != st.size {
-		weight := ""
-		if st.bold {
-			weight = "B"
-		}
-		s.pdf.SetFont(s.family, weight, st.size)
-	}
-	if s.set.colour != st.colour {
-		s.pdf.SetTextColor(st.colour.r, st.colour.g, st.colour.b)
-	}
-	s.set = st
+// text draws one line in a line box whose upper edge is top, centred on its capitals. Without an element it is decoration.
+func (s *sheet) text(e *pdf.Element, x, top float64, text string, st style) {
 	const capitals = 0.729 // height of capitals in the font, of its size
-	s.pdf.Text(x, top+(st.lead()+capitals*st.size)/2, text)
+	s.doc.Text(e, x, top+(st.lead()+capitals*st.size)/2, text, pdf.Style{Bold: st.bold, Size: st.size, Colour: st.colour})
 }
 
-func (s *sheet) textRight(right, top float64, text string, st style) {
-	s.text(right-s.width(text, st), top, text, st)
+func (s *sheet) textRight(e *pdf.Element, right, top float64, text string, st style) {
+	s.text(e, right-s.measure(text, st), top, text, st)
 }
 
-func (s *sheet) rule(from, to, y, thickness float64, c colour) {
-	s.pdf.SetFillColor(c.r, c.g, c.b)
-	s.pdf.Rect(from, y-thickness/2, to-from, thickness, "F")
+func (s *sheet) rule(from, to, y, thickness float64, c pdf.Colour) {
+	s.doc.Rect(from, y-thickness/2, to-from, thickness, c)
+}
+
+// block is text of one kind in a column of the page.
+type block struct {
+	tag   pdf.Tag
+	left  float64
+	width float64
+	style style
+}
+
+// paragraph sets wrapped text from y on and returns where it ends. It stays on the page.
+func (s *sheet) paragraph(b block, y float64, text string) float64 {
+	if text == "" {
+		return y
+	}
+	e := s.doc.Open(s.sect, b.tag)
+	for _, line := range s.wrap(text, b.style, b.width) {
+		s.text(e, b.left, y, line, b.style)
+		y += b.style.lead()
+	}
+	s.doc.End(e)
+	return y
 }
 
 // wrap breaks text into lines of at most width: at line breaks and spaces, and inside words that are too long.
 func (s *sheet) wrap(text string, st style, width float64) []string {
+	if strings.IndexByte(text, '\n') < 0 && s.measure(text, st) <= width {
+		return []string{text}
+	}
 	var lines []string
+	gap := s.measure(" ", st)
 	for paragraph := range strings.SplitSeq(text, "\n") {
-		line := ""
+		line, used := "", 0.0
 		for word := range strings.FieldsFuncSeq(paragraph, func(r rune) bool { return r == ' ' }) {
-			joined := word
-			if line != "" {
-				joined = line + " " + word
-			}
-			if s.width(joined, st) <= width {
-				line = joined
+			wide := s.measure(word, st)
+			if line != "" && used+gap+wide <= width {
+				line, used = line+" "+word, used+gap+wide
 				continue
 			}
 			if line != "" {
 				lines = append(lines, line)
 			}
-			for utf8.RuneCountInString(word) > 1 && s.width(word, st) > width {
+			for wide > width && utf8.RuneCountInString(word) > 1 {
 				head := s.head(word, st, width)
 				lines = append(lines, word[:head])
 				word = word[head:]
+				wide = s.measure(word, st)
 			}
-			line = word
+			line, used = word, wide
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// head returns how many bytes of word fit into width, at least one character.
+// head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a better place to break.
 func (s *sheet) head(word string, st style, width float64) int {
-	used := 0.0
+	used, better := 0.0, 0
 	for i, r := range word {
-		used += s.width(string(r), st)
-		if used > width && i > 0 {
+		one := s.measure(word[i:i+utf8.RuneLen(r)], st)
+		if used+one > width && i > 0 {
+			if better > i/2 {
+				return better
+			}
 			return i
+		}
+		used += one
+		if r == '-' || r == '/' || r == '_' || r == '@' {
+			better = i + utf8.RuneLen(r)
 		}
 	}
 	_, first := utf8.DecodeRuneInString(word)
@@ -160,8 +199,15 @@ func (s *sheet) head(word string, st style, width float64) int {
 
 // fit shortens a line with an ellipsis when it is too wide.
 func (s *sheet) fit(text string, st style, width float64) string {
-	if s.width(text, st) <= width {
+	if s.measure(text, st) <= width {
 		return text
 	}
-	return strings.TrimRight(text[:s.head(text, st, width-s.width("…", st))], " ") + "…"
+	used, dots := 0.0, s.measure("…", st)
+	for i, r := range text {
+		used += s.measure(text[i:i+utf8.RuneLen(r)], st)
+		if used+dots > width {
+			return strings.TrimRightFunc(text[:i], unicode.IsSpace) + "…"
+		}
+	}
+	return text
 }

@@ -14,11 +14,13 @@ type StatementDoc struct {
 	Currency string    // ISO 4217
 	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
 
-	Team         StatementTeam
-	Statement    StatementRef
-	Listing      StatementListing
-	Owners       []StatementOwner
-	Summary      []SummaryLine
+	Team      StatementTeam
+	Statement StatementRef
+	Listing   StatementListing
+	Owners    []StatementOwner
+	Summary   []SummaryLine
+	// Tables are what the layout of the statement shows. They stand first; what they show is not told again in the tables after them.
+	Tables       []ReportTable
 	Reservations ReservationTable
 	Other        []StatementLine // revenue that belongs to no reservation
 	Expenses     []StatementLine
@@ -34,6 +36,8 @@ type StatementTeam struct {
 	Email   string
 	Phone   string
 	Logo    []byte // PNG or JPEG, optional
+	// LogoRight puts the logo at the right, and the details at the left.
+	LogoRight bool
 }
 
 // StatementRef identifies the statement.
@@ -42,6 +46,7 @@ type StatementRef struct {
 	Status      string
 	PeriodStart string
 	PeriodEnd   string // the last day, inclusive
+	Draft       bool   // the document says on every page that it is not final
 }
 
 // StatementListing is the property the statement is about.
@@ -100,7 +105,7 @@ type StatementLabels struct {
 	Owners, Owner, Share                             string
 	Guest, CheckIn, CheckOut, Nights                 string
 	Date, Description, Amount, Subtotal, Total       string
-	Continued                                        string
+	Continued, Draft                                 string
 	PageOf                                           string // with {page} and {pages}
 }
 
@@ -136,6 +141,7 @@ func (l *StatementLabels) words() []labelWord {
 		{&l.Subtotal, "Subtotal"},
 		{&l.Total, "Total"},
 		{&l.Continued, "continued"},
+		{&l.Draft, "Draft"},
 		{&l.PageOf, "Page {page} of {pages}"},
 	}
 }

@@ -6,36 +6,33 @@ import (
 	"io"
 	"iter"
 
-	"codeberg.org/go-pdf/fpdf"
+	"stayledger/platform/pdf"
 )
 
-// The families of the embedded font: most documents need nothing but the western cut, which is a fraction of the whole.
-const (
-	westernFamily = "statement"
-	fullFamily    = "statement-full"
-)
+// ErrTooWide is what OwnerStatement wraps for a reservation table with more columns than paper holds.
+var ErrTooWide = errors.New("render: too many reservation columns")
 
-// statementFile is a PDF that takes one or more owner statements.
-type statementFile struct {
-	pdf      *fpdf.Fpdf
-	fonts    *fonts
-	families map[string]bool // already embedded
-	compress bool
+const maxColumns = 16
+
+// OwnerStatement writes the statement as a PDF: letterhead, what and for whom, summary, the tables of its layout, reservations, other
+// revenue, expenses, payouts, notes. The paper is US Letter or A4 after the locale's region, upright unless a table needs the width. It fails
+// when the logo cannot be read (ErrLogo), when the reservation table has over 16 columns (ErrTooWide), when the document has no creation
+// date, or when w fails.
+func OwnerStatement(w io.Writer, doc StatementDoc) error {
+	return OwnerStatements(w, func(yield func(StatementDoc, error) bool) { yield(doc, nil) })
 }
 
-// OwnerStatements writes statements one after the other into one PDF. Each begins on a new page, has the paper that it
-// has by itself, and counts its own pages. The document's title, author and language are those of the first. Beside the
-// failures of OwnerStatement it fails with the first error that docs yields, and without any statement.
+// OwnerStatements writes statements one after the other into one PDF, each as it comes, so that memory does not grow with their number. Each
+// begins on a new page, has the paper that it has by itself, and counts its own pages. The document's title, author and language are those of
+// the first. Beside the failures of OwnerStatement it fails with the first error that docs yields, and without any statement; what was
+// written by then is of no use.
 func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
-	return ownerStatements(w, docs, true)
-}
-
-func ownerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error], compress bool) error {
-	fonts, err := loadFonts()
+	shared, err := loadFonts()
 	if err != nil {
 		return err
 	}
-	f := &statementFile{fonts: fonts, families: map[string]bool{}, compress: compress}
+	fonts := *shared
+	f := &statementFile{w: w, fonts: &fonts}
 	for doc, err := range docs {
 		if err == nil {
 			err = f.add(doc)
@@ -44,13 +41,20 @@ func ownerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error], compress 
 			return err
 		}
 	}
-	if f.pdf == nil {
+	if f.doc == nil {
 		return errors.New("render: there is no owner statement to write")
 	}
-	if err := f.pdf.Output(w); err != nil {
+	if err := f.doc.Close(); err != nil {
 		return fmt.Errorf("render: owner statement: %w", err)
 	}
 	return nil
+}
+
+// statementFile is a PDF that takes one or more owner statements.
+type statementFile struct {
+	w     io.Writer
+	fonts *pdf.Fonts
+	doc   *pdf.Doc // nil before the first
 }
 
 func (f *statementFile) add(doc StatementDoc) error {
@@ -60,46 +64,22 @@ func (f *statementFile) add(doc StatementDoc) error {
 	if n := len(doc.Reservations.Columns); n > maxColumns {
 		return fmt.Errorf("%w: %d of at most %d", ErrTooWide, n, maxColumns)
 	}
-	legible := &legible{fonts: f.fonts}
-	doc = legible.statement(doc)
-	page := &statementPage{legible: legible, doc: doc, labels: doc.Labels, tag: localeTag(doc.Locale), sheet: sheet{fonts: f.fonts}}
-	return page.draw(f)
-}
-
-// begin opens the document as its first statement is laid out.
-func (f *statementFile) begin(p *statementPage) {
-	pdf := fpdf.New(p.orientation, fpdf.UnitPoint, p.paper, "")
-	pdf.SetCompression(f.compress)
-	pdf.SetCatalogSort(true)
-	pdf.SetCreationDate(p.doc.Created.UTC())
-	pdf.SetModificationDate(p.doc.Created.UTC())
-	pdf.SetTitle(joined(" – ", p.doc.Title, p.doc.Listing.Name, p.period()), true)
-	pdf.SetAuthor(p.doc.Team.Name, true)
-	pdf.SetSubject(joined(" ", p.labels.Statement, p.doc.Statement.ID), true)
-	pdf.SetCreator("stayledger", true)
-	pdf.SetProducer("stayledger", true)
-	pdf.SetLang(p.tag)
-	pdf.SetDisplayMode("fullwidth", "continuous")
-	pdf.SetAutoPageBreak(false, 0)
-	pdf.SetCellMargin(0)
-	f.pdf = pdf
-}
-
-// enter lets a statement draw behind those before it, with the fonts that its text needs.
-func (f *statementFile) enter(p *statementPage) {
-	p.pdf, p.before, p.family = f.pdf, f.pdf.PageCount(), westernFamily
-	if p.legible.wide {
-		p.family = fullFamily
+	l := legible{f.fonts}
+	doc = l.statement(doc)
+	p := &statementPage{doc: doc, paperwork: paperwork{
+		sheet: sheet{fonts: f.fonts}, legible: l, team: doc.Team, labels: doc.Labels, tag: localeTag(doc.Locale), currency: doc.Currency,
+	}}
+	if doc.Statement.Draft {
+		p.draft = p.labels.Draft
 	}
-	if f.families[p.family] {
-		return
+	tables := p.tables()
+	p.choosePaper(tables)
+	if f.doc == nil {
+		f.doc = pdf.New(f.w, pdf.Info{
+			Title: joined(" – ", doc.Title, doc.Listing.Name, p.period()), Author: doc.Team.Name,
+			Subject: joined(" ", doc.Labels.Statement, doc.Statement.ID), Lang: p.tag, Created: doc.Created,
+		}, f.fonts)
 	}
-	f.families[p.family] = true
-	for weight, face := range map[string]*typeface{"": &f.fonts.regular, "B": &f.fonts.bold} {
-		ttf := face.western
-		if p.legible.wide {
-			ttf = face.full
-		}
-		f.pdf.AddUTF8FontFromBytes(p.family, weight, copyOf(ttf))
-	}
+	p.paperwork.doc = f.doc
+	return p.draw(tables)
 }

@@ -51,7 +51,7 @@ func TestStatementsOfOneFileStandAsByThemselves(t *testing.T) {
 	for _, doc := range docs {
 		want = append(want, pages(t, doc)...)
 	}
-	if got := read(t, func(w io.Writer) error { return render.PlainOwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := read(t, func(w io.Writer) error { return render.OwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%d pages together, %d by themselves, or their text differs", len(got), len(want))
 	}
 	if n := len(pages(t, long)); n < 2 {

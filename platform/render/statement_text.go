@@ -1,15 +1,12 @@
 package render
 
-// statement returns the document with all its text legible, its labels complete, and nothing shared with the
-// caller's that is changed.
-func (l *legible) statement(doc StatementDoc) StatementDoc {
+// statement returns the document with all its text legible, its labels complete, and nothing shared with the caller's that is changed. The
+// tables of the layout become legible as they are set.
+func (l legible) statement(doc StatementDoc) StatementDoc {
 	doc.Title = l.line(doc.Title)
 	doc.Currency = l.line(doc.Currency)
 	doc.Notes = l.text(doc.Notes)
-	doc.Team.Name = l.line(doc.Team.Name)
-	doc.Team.Address = l.lines(doc.Team.Address)
-	doc.Team.Email = l.line(doc.Team.Email)
-	doc.Team.Phone = l.line(doc.Team.Phone)
+	doc.Team = l.team(doc.Team)
 	doc.Statement.ID = l.line(doc.Statement.ID)
 	doc.Statement.Status = l.line(doc.Statement.Status)
 	doc.Statement.PeriodStart = l.line(doc.Statement.PeriodStart)
@@ -29,10 +26,7 @@ func (l *legible) statement(doc StatementDoc) StatementDoc {
 	doc.Other = each(doc.Other, line)
 	doc.Expenses = each(doc.Expenses, line)
 	doc.Payouts = each(doc.Payouts, line)
-	doc.Labels = doc.Labels.inEnglish()
-	for _, word := range doc.Labels.words() {
-		*word.text = l.line(*word.text)
-	}
+	doc.Labels = l.labels(doc.Labels)
 	return doc
 }
 

@@ -9,6 +9,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"stayledger/platform/id"
 )
 
 // ErrSealed means that a value cannot be opened: with none of the keys, or not under this label.
@@ -57,4 +59,25 @@ func (b *Box) Open(sealed []byte, label string) ([]byte, error) {
 		}
 	}
 	return nil, ErrSealed
+}
+
+// Reseal gives a value as the first key seals it: a new one, or the value itself when the first key has sealed it. It tells whether it is new,
+// and fails with ErrSealed.
+func (b *Box) Reseal(sealed []byte, label string) (fresh []byte, isNew bool, err error) {
+	if _, err := b.ciphers[0].Open(nil, nil, sealed, []byte(label)); err == nil {
+		return sealed, false, nil
+	}
+	plain, err := b.Open(sealed, label)
+	if err != nil {
+		return nil, false, err
+	}
+	return b.Seal(plain, label), true, nil
+}
+
+// Column is where a table keeps sealed values. Its rows are named by team_id and id.
+type Column struct {
+	Table string
+	Name  string
+	// Label is what the value of a row is sealed under.
+	Label func(row id.ID) string
 }

@@ -46,6 +46,30 @@ func TestValuesOpenUnderTheirLabelAndKeyOnly(t *testing.T) {
 	}
 }
 
+func TestValuesMoveToTheFirstKey(t *testing.T) {
+	t.Parallel()
+	old, rotated, next := box(t, key(1)), box(t, key(2), key(1)), box(t, key(2))
+	sealed := old.Seal([]byte("123456789"), "a")
+	fresh, isNew, err := rotated.Reseal(sealed, "a")
+	if err != nil || !isNew {
+		t.Fatalf("new %t, %v", isNew, err)
+	}
+	if plain, err := next.Open(fresh, "a"); err != nil || string(plain) != "123456789" {
+		t.Errorf("without the old key: %q, %v", plain, err)
+	}
+	if again, isNew, err := rotated.Reseal(fresh, "a"); err != nil || isNew || !bytes.Equal(again, fresh) {
+		t.Errorf("again: new %t, %v", isNew, err)
+	}
+	for name, reseal := range map[string]func() ([]byte, bool, error){
+		"another label": func() ([]byte, bool, error) { return rotated.Reseal(sealed, "b") },
+		"a dropped key": func() ([]byte, bool, error) { return next.Reseal(sealed, "a") },
+	} {
+		if _, _, err := reseal(); !errors.Is(err, seal.ErrSealed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestWeakKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := seal.New(); err == nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"stayledger/platform/dbtest"
+	"stayledger/platform/s3test"
 )
 
 var binary string
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	s3test.Stop()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }

@@ -26,6 +26,8 @@ type pathCase struct {
 	path string
 	// selector are the fields of the selection, as the body of a POST has them.
 	selector world.Object
+	// today says that the artifact tells what is up to the current day, so that there is no golden file of it.
+	today bool
 }
 
 // goldenTeam is a team with a bit of everything that an export can show. Its statements of January 2026 are published, those of February are
@@ -173,10 +175,12 @@ func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 		}
 		file, content = c.name+".txt", pdfText(t, content)
 	}
-	goldenFile(t, filepath.Join("paths", file), scrub(content))
+	if !c.today {
+		goldenFile(t, filepath.Join("paths", file), scrub(content))
+	}
 }
 
-// pdfText is the text of a PDF as it is laid out.
+// pdfText is the text of a PDF as it is laid out. How far apart things are is left out: it differs with the width of a short reference.
 func pdfText(t *testing.T, content []byte) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.pdf")
@@ -187,10 +191,11 @@ func pdfText(t *testing.T, content []byte) []byte {
 	if err != nil {
 		t.Fatalf("pdftotext, of the package poppler-utils: %v", err)
 	}
-	return text
+	return gaps.ReplaceAll(text, []byte("  "))
 }
 
 var (
+	gaps     = regexp.MustCompile(` {2,}`)
 	uuids    = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 	// A short reference is eight characters of base 32 of which, nearly always, one is a digit or all make no word.
@@ -201,7 +206,9 @@ var (
 func scrub(content []byte) []byte {
 	content = uuids.ReplaceAll(content, []byte("<id>"))
 	content = instants.ReplaceAll(content, []byte("<instant>"))
-	return shortRefs.ReplaceAll(content, []byte("$1<ref>$2"))
+	content = bytes.ReplaceAll(content, []byte("expenses"), []byte("EXPENSES")) // which could be one
+	content = shortRefs.ReplaceAll(content, []byte("$1<ref>$2"))
+	return bytes.ReplaceAll(content, []byte("EXPENSES"), []byte("expenses"))
 }
 
 // goldenFile compares with a file of testdata; UPDATE_GOLDEN=1 rewrites it.

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/connection"
+	"stayledger/domain/contact"
+	"stayledger/domain/delivery"
+	"stayledger/domain/payee"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+)
+
+// sealed lists every column whose values the secret keys seal.
+func sealed() []seal.Column {
+	return []seal.Column{contact.Sealed(), connection.Sealed(), payee.Sealed(), delivery.Sealed()}
+}
+
+// Resealed counts the values of a column.
+type Resealed struct {
+	Table, Column string
+	// Resealed had another key than the first; Current had the first already.
+	Resealed, Current int
+	// Lost cannot be opened with any of the keys.
+	Lost []id.ID
+}
+
+// ErrLost means that values could not be opened, so that dropping keys would not be what loses them.
+var ErrLost = errors.New("some values cannot be opened with any of the keys; put the key that sealed them back, at the end, and run this again")
+
+// resealBatch is how many values one transaction seals anew.
+const resealBatch = 500
+
+// Reseal seals every stored secret with the first of the secret keys, after which the others can be dropped; told hears of each column. It can be
+// broken off anywhere and run again, and runs beside a working service whose processes have the same first key: one with another would go
+// on sealing with that. What cannot be opened stays as it is; it is told, and ErrLost is the end.
+func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error) error {
+	keys, err := c.keys()
+	if err != nil {
+		return err
+	}
+	box, err := seal.New(keys...)
+	if err != nil {
+		return fmt.Errorf("secret keys: %w", err)
+	}
+	lost := false
+	for _, column := range sealed() {
+		count, err := resealColumn(ctx, d, box, column)
+		if err != nil {
+			return fmt.Errorf("seal %s.%s anew: %w", column.Table, column.Name, err)
+		}
+		if err := told(count); err != nil {
+			return err
+		}
+		lost = lost || len(count.Lost) > 0
+	}
+	if lost {
+		return ErrLost
+	}
+	return nil
+}
+
+func resealColumn(ctx context.Context, d *db.DB, box *seal.Box, column seal.Column) (Resealed, error) {
+	count := Resealed{Table: column.Table, Column: column.Name}
+	at := place{}
+	for {
+		var batch resealed
+		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+			batch, err = resealSome(ctx, tx, box, column, at)
+			return err
+		})
+		if err != nil {
+			return count, err
+		}
+		count.Resealed += batch.fresh
+		count.Current += batch.current
+		count.Lost = append(count.Lost, batch.lost...)
+		if batch.read < resealBatch {
+			return count, nil
+		}
+		at = batch.end
+	}
+}
+
+// place is a row in the order of the work.
+type place struct{ team, row id.ID }
+
+// resealed is what one batch came to.
+type resealed struct {
+	fresh, current, read int
+	lost                 []id.ID
+	end                  place
+}
+
+// resealSome seals the values of the next rows anew. The rows are locked meanwhile: whoever writes one at the same time is not overwritten.
+func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Column, after place) (resealed, error) {
+	type row struct {
+		TeamID, ID id.ID
+		Value      []byte
+	}
+	var out resealed
+	rows, err := db.Select[row](ctx, tx, fmt.Sprintf(`
+		select team_id, id, %[2]s as value from %[1]s
+		where %[2]s is not null and (team_id, id) > (coalesce(@team, '00000000-0000-0000-0000-000000000000'::uuid), coalesce(@row, '00000000-0000-0000-0000-000000000000'::uuid))
+		order by team_id, id limit @limit for no key update`, column.Table, column.Name),
+		db.Args{"team": after.team, "row": after.row, "limit": resealBatch})
+	if err != nil {
+		return out, err
+	}
+	var teams, ids []id.ID
+	var values [][]byte
+	for _, r := range rows {
+		value, isNew, err := box.Reseal(r.Value, column.Label(r.ID))
+		switch {
+		case err != nil:
+			out.lost = append(out.lost, r.ID)
+		case isNew:
+			teams, ids, values = append(teams, r.TeamID), append(ids, r.ID), append(values, value)
+		default:
+			out.current++
+		}
+		out.end = place{r.TeamID, r.ID}
+	}
+	out.read, out.fresh = len(rows), len(ids)
+	if len(ids) == 0 {
+		return out, nil
+	}
+	_, err = tx.Exec(ctx, fmt.Sprintf(`
+		update %[1]s t set %[2]s = fresh.value from unnest(@teams::uuid[], @ids::uuid[], @values::bytea[]) as fresh (team_id, id, value)
+		where t.team_id = fresh.team_id and t.id = fresh.id`, column.Table, column.Name),
+		db.Args{"teams": teams, "ids": ids, "values": values})
+	return out, err
+}

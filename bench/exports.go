@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stayledger/domain/export"
+	"stayledger/platform/blob"
+	"stayledger/platform/pgserver"
+)
+
+// exportRounds is how many adjacent pairs of an export and a COPY are compared.
+const exportRounds = 5
+
+// openExports makes the exports of the service, with a store in the bed's folder.
+func (b *bed) openExports() error {
+	store, err := blob.Local(filepath.Join(b.folder, "files"))
+	if err != nil {
+		return err
+	}
+	signer, err := blob.NewSigner([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		return err
+	}
+	b.exports = export.New(export.Config{Store: store, Signer: signer, PublicURL: "http://127.0.0.1"})
+	return nil
+}
+
+// exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the same rows that keeps
+// nothing; and looks at the memory that the process takes for ten thousand and for ten million.
+func exports(ctx context.Context, b *bed) ([]Metric, error) {
+	teams, err := b.ledgers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	few, million, many := teams[0], teams[2], teams[3]
+	rows := b.ledgerSizes()[2]
+	var ratios, ours, copies []float64
+	for range exportRounds {
+		took, err := b.exportEntries(ctx, million)
+		if err != nil {
+			return nil, err
+		}
+		base, err := b.copyOut(ctx, million, rows)
+		if err != nil {
+			return nil, err
+		}
+		ours, copies = append(ours, float64(rows)/took.Seconds()), append(copies, float64(rows)/base.Seconds())
+		ratios = append(ratios, base.Seconds()/took.Seconds())
+	}
+	small, err := b.exportPeak(ctx, few)
+	if err != nil {
+		return nil, err
+	}
+	large, err := b.exportPeak(ctx, many)
+	if err != nil {
+		return nil, err
+	}
+	memory := map[string]any{
+		"rows": b.entries, "peakMiB": large.peak, "fewRows": b.ledgerSizes()[0], "peakMiBOfFew": small.peak, "rowsPerSecond": float64(b.entries) / large.took.Seconds(),
+	}
+	return []Metric{
+		atLeast("export_csv_ratio", median(ratios), 1, map[string]any{"rows": rows, "rowsPerSecond": median(ours), "copiedPerSecond": median(copies), "ratios": ratios}),
+		atMost("export_csv_peak_mib", large.peak, memoryGoal, memory), atMost("export_csv_peak_growth_mib", large.peak-small.peak, 32, memory),
+	}, nil
+}
+
+// exportEntries is how long an operation takes that exports all journal entries of a team, from the request to its end.
+func (b *bed) exportEntries(ctx context.Context, t tenant) (time.Duration, error) {
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	return c.operate("/reports/journal-entries/csv", "{}")
+}
+
+type peaked struct {
+	took time.Duration
+	peak float64 // MiB resident
+}
+
+func (b *bed) exportPeak(ctx context.Context, t tenant) (p peaked, err error) {
+	peak := watchMemory()
+	p.took, err = b.exportEntries(ctx, t)
+	p.peak = peak()
+	return p, err
+}
+
+// copyOut is how long COPY takes to write out the rows of the export, in their order, as CSV that nobody keeps.
+func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, error) {
+	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
+	if err != nil {
+		return 0, fmt.Errorf("copy: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	begin := time.Now()
+	tag, err := conn.PgConn().CopyTo(ctx, io.Discard, strings.ReplaceAll(copiedEntries, "$team", "'"+t.team.String()+"'"))
+	took := time.Since(begin)
+	if err == nil && tag.RowsAffected() != int64(rows) {
+		err = fmt.Errorf("copied %d of %d entries", tag.RowsAffected(), rows)
+	}
+	return took, err
+}
+
+// copiedEntries copies what the export has in its columns, in its order; nobody filters its rows.
+const copiedEntries = `copy (
+	select e.id, e.txn_code, e.ref, e.ledger, e.status, e.txn_at, e.account_id, a.code, a.name, k.name, k.classification,
+		nullif(greatest(e.cent_total, 0), 0), nullif(greatest(-e.cent_total, 0), 0), e.cent_total, e.currency, e.party, e.listing_id, l.name,
+		e.ownership_period_id, e.contact_id, c.name, e.reservation_id, r.confirmation_code, r.guest_name, e.transaction_id, e.recurring_fee_id, f.name,
+		e.statement_id, e.trigger_type, e.description, e.created_at
+	from ledger_entry e
+	left join account a on a.team_id = $team and a.id = e.account_id
+	left join account_category k on k.team_id = $team and k.id = a.category_id
+	left join listing l on l.team_id = $team and l.id = e.listing_id
+	left join contact c on c.team_id = $team and c.id = e.contact_id
+	left join reservation r on r.team_id = $team and r.id = e.reservation_id
+	left join fee f on f.team_id = $team and f.id = e.recurring_fee_id
+	where e.team_id = $team order by e.txn_at, e.id) to stdout (format csv, header)`

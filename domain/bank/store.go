@@ -1,0 +1,55 @@
+package bank
+
+import (
+	"stayledger/platform/db"
+	"stayledger/platform/page"
+)
+
+const (
+	tables = `bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
+		cross join lateral (
+			select coalesce(sum(n.cent_total), 0)::bigint as cents from bank_reconciliation n
+			where n.team_id = r.team_id and n.bank_record_id = r.id) made
+		cross join lateral (
+			select case when r.type = 'balance' then null when made.cents = r.amount then 'paid' when made.cents = 0 then 'unpaid'
+				when (made.cents > r.amount) = (r.amount > 0) or r.amount = 0 then 'overpaid' else 'underpaid' end as status) state`
+
+	// Currency is that of a record r: its own, that of its account a, or that of the team k.
+	Currency = `coalesce(r.currency, a.banking_currency, k.default_currency)`
+
+	// Correction is what a balance r differs by from the one stated before, or the opening of account a, with the movements since. A stated
+	// balance is that of the end of its day, the opening that of the start of its day.
+	Correction = `(select (r.balance - s.balance - coalesce((
+			select sum(m.amount) from bank_record m where m.team_id = r.team_id and m.account_id = r.account_id and m.status = 'active'
+				and m.type = 'transaction' and m.date > s.date and m.date <= r.date), 0))::bigint
+		from (
+			(select p.date, p.balance from bank_record p where p.team_id = r.team_id and p.account_id = r.account_id and p.status = 'active'
+				and p.type = 'balance' and (p.date, p.id) < (r.date, r.id) order by p.date desc, p.id desc limit 1)
+			union all select a.banking_opening_at - 1, a.banking_opening where a.banking_opening_at <= r.date
+			order by date desc limit 1) s)`
+
+	columns = `r.id, r.unique_ref, r.date, r.status, r.description, r.bank_account_id, r.account_id, r.connection_id, r.source, r.type, r.amount,
+		` + Currency + ` as currency,
+		case when r.type = 'balance' then jsonb_build_object('current', r.balance, 'correction', ` + Correction + `) end as balance,
+		case when r.type = 'transaction' then jsonb_build_object('status', state.status, 'transactions', coalesce((
+			select jsonb_agg(jsonb_build_object('id', t.id, 'date', t.date, 'description', t.description, 'type', t.type, 'amount', n.cent_total)
+				order by t.date, t.id)
+			from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+			where n.team_id = r.team_id and n.bank_record_id = r.id), '[]')) end as reconciliation,
+		r.matched_by_bank_rule, r.created_at, r.updated_at`
+
+	ofReservation = `exists (select from bank_reconciliation n
+		join transaction_line l on l.team_id = n.team_id and l.transaction_id = n.transaction_id and l.reservation_id is not null
+		where n.team_id = r.team_id and n.bank_record_id = r.id)`
+)
+
+// query is the list of all bank records.
+func query(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: columns, From: tables, Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{
+			"date": {Expr: "r.date"}, "amount": {Expr: "r.amount"}, "description": {Expr: "r.description", Text: true}, "createdAt": {Expr: "r.created_at"},
+		},
+		Default: "-date", ID: "r.id",
+	}
+}

@@ -1,0 +1,182 @@
+package team
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"net/http"
+
+	"golang.org/x/image/draw"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+)
+
+const (
+	// MaxLogo bounds the image that is sent, in bytes; maxLogoPixels what it may say it unpacks to.
+	maxLogo       = 2 << 20
+	maxLogoPixels = 16_000_000
+	// A kept logo fits into this box: twice the resolution of print in the place that papers have for it.
+	logoWidth, logoHeight = 800, 320
+	logoQuality           = 90
+)
+
+// Logo is the image on the team's papers, as it is kept.
+type Logo struct {
+	ContentType string      `json:"contentType" enum:"image/png,image/jpeg"`
+	Width       int64       `json:"width" doc:"In pixels."`
+	Height      int64       `json:"height" doc:"In pixels."`
+	ByteSize    int64       `json:"byteSize"`
+	UpdatedAt   day.Instant `json:"updatedAt"`
+}
+
+// drawn is a logo that is ready to be kept.
+type drawn struct {
+	contentType   string
+	width, height int
+	content       []byte
+}
+
+func (h handler) logoEndpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Stream(api.Endpoint{
+			Method: http.MethodGet, Path: "/team/logo", ID: "getTeamLogo", Tag: "Teams", Summary: "Read the team's logo",
+			Doc: "A PNG or JPEG of at most 800 by 320 pixels. 404 when the team has none.", Scopes: []string{"team:read"},
+		}, readLogo),
+		api.Receive(api.Endpoint{
+			Method: http.MethodPut, Path: "/team/logo", ID: "putTeamLogo", Tag: "Teams", Summary: "Set the team's logo",
+			Doc: "The body is the image: a PNG or JPEG of at most 2 MiB and 16 megapixels. It is drawn anew in at most 800 by 320 pixels, without what " +
+				"else the file said, and stands on statements from then on. Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for " +
+				"what is no sound PNG or JPEG and with `imageTooLarge` beyond 16 megapixels.",
+			Scopes: []string{"team:write"}, MaxBody: maxLogo,
+		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: keepLogo}),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/team/logo", ID: "deleteTeamLogo", Tag: "Teams", Summary: "Remove the team's logo",
+			Doc: "404 when the team has none.", Scopes: []string{"team:write"},
+		}, deleteLogo),
+	}
+}
+
+type logoInput struct {
+	Raw api.Raw
+}
+
+// Resolve judges the image by its header, before anything is decoded: a small file can say that it unpacks to gigabytes.
+func (in *logoInput) Resolve() []apierr.Issue {
+	config, format, err := image.DecodeConfig(bytes.NewReader(in.Raw))
+	switch {
+	case err != nil, format != "png" && format != "jpeg", config.Width <= 0, config.Height <= 0:
+		return []apierr.Issue{errNoImage}
+	case int64(config.Width)*int64(config.Height) > maxLogoPixels:
+		return []apierr.Issue{{Message: "Image has too many pixels", Code: "imageTooLarge", Path: []any{}, Schema: "body"}}
+	}
+	return nil
+}
+
+var errNoImage = apierr.Issue{Message: "Content is no sound PNG or JPEG", Code: "contentTypeNotSupported", Path: []any{}, Schema: "body"}
+
+// drawLogo decodes one image at a time, since each takes up to 200 MB.
+func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInput) (*drawn, error) {
+	select {
+	case h.drawing <- struct{}{}:
+		defer func() { <-h.drawing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return draws(in.Raw)
+}
+
+// draws makes the kept logo of a sent one. A PNG stays one, for its transparency.
+func draws(sent []byte) (*drawn, error) {
+	source, format, err := image.Decode(bytes.NewReader(sent))
+	if err != nil {
+		return nil, apierr.BadRequest.At(errNoImage)
+	}
+	size := source.Bounds().Size()
+	scale := min(1, float64(logoWidth)/float64(size.X), float64(logoHeight)/float64(size.Y))
+	out := &drawn{width: max(1, int(float64(size.X)*scale+0.5)), height: max(1, int(float64(size.Y)*scale+0.5))}
+	target := image.NewRGBA(image.Rect(0, 0, out.width, out.height))
+	draw.CatmullRom.Scale(target, target.Bounds(), source, source.Bounds(), draw.Src, nil)
+	var b bytes.Buffer
+	if format == "png" {
+		out.contentType, err = "image/png", png.Encode(&b, target)
+	} else {
+		out.contentType, err = "image/jpeg", jpeg.Encode(&b, target, &jpeg.Options{Quality: logoQuality})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode logo: %w", err)
+	}
+	out.content = b.Bytes()
+	return out, nil
+}
+
+func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
+	sum := sha256.Sum256(l.content)
+	_, err := tx.Exec(ctx, `
+		insert into team_logo (team_id, content, content_type, width, height, sha256, updated_at)
+		values (@team, @content, @type, @width, @height, @sum, @now)
+		on conflict (team_id) do update set content = excluded.content, content_type = excluded.content_type, width = excluded.width,
+			height = excluded.height, sha256 = excluded.sha256, updated_at = excluded.updated_at`,
+		db.Args{
+			"team": tx.Team, "content": l.content, "type": l.contentType, "width": l.width, "height": l.height, "sum": sum[:], "now": tx.Now,
+		})
+	if err != nil {
+		return nil, fmt.Errorf("keep logo: %w", err)
+	}
+	return &Logo{
+		ContentType: l.contentType, Width: int64(l.width), Height: int64(l.height), ByteSize: int64(len(l.content)), UpdatedAt: day.At(tx.Now),
+	}, nil
+}
+
+// logoBytes is a logo that is streamed from memory.
+type logoBytes struct{ *bytes.Reader }
+
+// Close does nothing.
+func (logoBytes) Close() error { return nil }
+
+func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.Content, error) {
+	type row struct {
+		Content     []byte
+		ContentType string
+		SHA256      []byte
+		UpdatedAt   day.Instant
+	}
+	var r row
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		r, err = db.Get[row](ctx, tx, `select content, content_type, sha256, updated_at from team_logo where team_id = @team`, db.Args{"team": tx.Team})
+		return err
+	})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read logo: %w", err)
+	}
+	name := "logo.png"
+	if r.ContentType == "image/jpeg" {
+		name = "logo.jpg"
+	}
+	return &api.Content{
+		Reader: logoBytes{bytes.NewReader(r.Content)}, Filename: name, ContentType: r.ContentType, ETag: hex.EncodeToString(r.SHA256),
+		Modified: r.UpdatedAt.Time, Inline: true,
+	}, nil
+}
+
+func deleteLogo(ctx context.Context, tx *db.Tx, _ *api.None) (*api.None, error) {
+	n, err := tx.Exec(ctx, `delete from team_logo where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("delete logo: %w", err)
+	}
+	if n == 0 {
+		return nil, apierr.NotFound
+	}
+	return &api.None{}, nil
+}

@@ -1,0 +1,294 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stayledger/platform/apierr"
+)
+
+// Part declares a part of a multipart/form-data body. Parts come in any order, each at most once.
+type Part struct {
+	Name     string
+	Doc      string
+	Required bool
+	// File marks the one part that can be large; Endpoint.MaxBody bounds it.
+	File bool
+	// Enum are the values of a part that has few.
+	Enum []string
+}
+
+const (
+	// MaxPart bounds a part that is no file, in bytes.
+	maxPart = 1 << 10
+	// MaxPartHeader bounds what comes between two parts: boundary and headers, and what the parser reads ahead.
+	maxPartHeader = 16 << 10
+	// FormOverhead is what a form may have beside the bytes of its file.
+	formOverhead = 64 << 10
+)
+
+// Pace is how fast an upload has to come in. Slower ones are given up, so that idle senders cannot hold connections.
+type Pace struct {
+	// Bytes must arrive in every stretch of the length Within.
+	Bytes  int64
+	Within time.Duration
+	// Whole bounds the upload altogether.
+	Whole time.Duration
+}
+
+func (p Pace) orDefault() Pace {
+	if p == (Pace{}) {
+		return Pace{Bytes: 64 << 10, Within: 10 * time.Second, Whole: 10 * time.Minute}
+	}
+	return p
+}
+
+var (
+	errForm    = apierr.New(apierr.CodeBadRequest, "", "Malformed multipart form in request body")
+	errTooSlow = apierr.New(apierr.CodeBadRequest, "", "Upload is too slow")
+	// ErrHeader ends the parser when the headers of a part have no end.
+	errHeader = errors.New("headers of a part are too long")
+)
+
+// Upload is the body of a multipart/form-data request, which is read as it arrives and kept nowhere; an input has it as its field Upload,
+// and its endpoint declares the parts in Form.
+type Upload struct {
+	form  []Part
+	max   int64
+	parts *multipart.Reader
+	line  *line
+	sum   hash.Hash // tells one upload from another, for idempotency keys; nil without a key
+}
+
+// Incoming is the file of an upload while it arrives. Name and type are what the sender says.
+type Incoming struct {
+	// Reader fails with what the request is to fail with.
+	io.Reader
+	// Filename is without folders; empty when the sender gave none.
+	Filename string
+	// ContentType is empty when the sender gave none.
+	ContentType string
+}
+
+// newUpload refuses what can be refused before the first byte of the body: another content type and a length beyond the limit.
+func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestContext) (*Upload, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
+		return nil, apierr.UnsupportedMediaType
+	}
+	limit := rc.plan.endpoint.maxBody() + formOverhead
+	if r.ContentLength > limit {
+		return nil, apierr.PayloadTooLarge
+	}
+	l := &line{body: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), pace: s.UploadPace.orDefault(), left: math.MaxInt64}
+	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(l, params["boundary"]), line: l}
+	if rc.key != "" {
+		u.sum = rc.newDigest(r)
+	}
+	return u, nil
+}
+
+// Read goes through the parts. The file is handed to take when it comes; what take leaves is passed over, and an error of take ends the
+// reading. The answer are the values of the other parts by name. A form that is malformed, too large, too slow, or not as declared fails
+// with the condition that says so: whoever keeps the file keeps it only after Read has returned without an error.
+func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
+	values, seen := map[string]string{}, map[string]bool{}
+	for {
+		u.line.left = maxPartHeader
+		part, err := u.parts.NextRawPart()
+		u.line.left = math.MaxInt64
+		if err == io.EOF { //nolint:errorlint // a wrapped one is a form without its end
+			break
+		}
+		if err != nil {
+			return nil, u.failure(err)
+		}
+		declared, err := u.declared(part, seen)
+		if err != nil {
+			return nil, err
+		}
+		u.tell(declared.Name)
+		if declared.File {
+			err = u.file(part, take)
+		} else {
+			values[declared.Name], err = u.value(part, declared)
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[declared.Name] = true
+	}
+	u.line.end()
+	var missing []apierr.Issue
+	for i := range u.form {
+		if p := &u.form[i]; p.Required && !seen[p.Name] {
+			missing = append(missing, PartIssue("Required part is missing", "required", p.Name))
+		}
+	}
+	if missing != nil {
+		return nil, apierr.BadRequest.At(missing...)
+	}
+	return values, nil
+}
+
+// PartIssue is a mistake in a part of a form.
+func PartIssue(message, code, part string) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: []any{part}, Schema: "body"}
+}
+
+// declared finds what a part is. It refuses one that is not declared or came before, and one that is encoded: nobody would decode it.
+func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, error) {
+	name := part.FormName()
+	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
+	case "", "7bit", "8bit", "binary":
+	default:
+		name = ""
+	}
+	if name == "" || !utf8.ValidString(name) {
+		return nil, errForm
+	}
+	for i := range u.form {
+		switch p := &u.form[i]; {
+		case p.Name != name:
+		case seen[name]:
+			return nil, apierr.BadRequest.At(PartIssue("Part is given more than once", "duplicateField", name))
+		default:
+			return p, nil
+		}
+	}
+	return nil, apierr.BadRequest.At(PartIssue("Part is not known", "unknownField", name))
+}
+
+func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
+	content, err := io.ReadAll(io.LimitReader(part, maxPart+1))
+	switch {
+	case err != nil:
+		return "", u.failure(err)
+	case len(content) > maxPart:
+		return "", apierr.BadRequest.At(PartIssue("Text is too short or too long", "length", declared.Name))
+	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
+		return "", apierr.BadRequest.At(PartIssue("Value is malformed", "malformed", declared.Name))
+	}
+	u.tell(string(content))
+	for _, allowed := range declared.Enum {
+		if string(content) == allowed {
+			return allowed, nil
+		}
+	}
+	if declared.Enum != nil {
+		return "", apierr.BadRequest.At(PartIssue("Value is not one of the allowed values", "enum", declared.Name))
+	}
+	return string(content), nil
+}
+
+func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
+	f := &fileReader{upload: u, part: part}
+	u.tell(part.FileName())
+	u.tell(part.Header.Get("Content-Type"))
+	err := take(Incoming{Reader: f, Filename: part.FileName(), ContentType: part.Header.Get("Content-Type")})
+	if f.failed != nil {
+		return f.failed // whatever take made of it
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, f)
+	return err
+}
+
+// tell adds something to what tells this upload from another.
+func (u *Upload) tell(text string) {
+	if u.sum != nil {
+		_, _ = fmt.Fprintf(u.sum, "%d\x00%s", len(text), text)
+	}
+}
+
+// failure is the condition for an error of the parser or of the line.
+func (u *Upload) failure(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return apierr.PayloadTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errTooSlow.Because(err)
+	default:
+		return errForm.Because(err)
+	}
+}
+
+// fileReader reads a file up to the limit.
+type fileReader struct {
+	upload *Upload
+	part   *multipart.Part
+	size   int64
+	failed error
+}
+
+// Read gives the next bytes of the file.
+func (f *fileReader) Read(p []byte) (int, error) {
+	if f.failed != nil {
+		return 0, f.failed
+	}
+	n, err := f.part.Read(p)
+	if f.size += int64(n); f.size > f.upload.max {
+		f.failed = apierr.PayloadTooLarge
+		return 0, f.failed
+	}
+	if f.upload.sum != nil {
+		f.upload.sum.Write(p[:n])
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.failed = f.upload.failure(err)
+		return n, f.failed
+	}
+	return n, err
+}
+
+// line reads the body and moves the connection's deadline on while enough comes in.
+type line struct {
+	body    io.Reader
+	control *http.ResponseController
+	pace    Pace
+	left    int64 // how much may be read until left is set again
+	last    time.Time
+	stretch int64 // bytes of the present stretch
+}
+
+// Read gives the next bytes of the body.
+func (l *line) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errHeader
+	}
+	p = p[:min(int64(len(p)), l.left)]
+	now := time.Now()
+	if l.last.IsZero() {
+		l.last, l.stretch = now.Add(l.pace.Whole), l.pace.Bytes
+	}
+	if l.stretch >= l.pace.Bytes {
+		deadline := now.Add(l.pace.Within)
+		if deadline.After(l.last) {
+			deadline = l.last
+		}
+		l.stretch = 0
+		if err := l.control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return 0, err
+		}
+	}
+	n, err := l.body.Read(p)
+	l.left -= int64(n)
+	l.stretch += int64(n)
+	return n, err
+}
+
+// end lifts the deadline: the server goes on reading while the request is worked on, and would take a deadline for a sender that has left.
+func (l *line) end() { _ = l.control.SetReadDeadline(time.Time{}) }

@@ -1,0 +1,166 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+)
+
+const (
+	// AnyRegion is what stores that know no regions expect to be called.
+	anyRegion = "us-east-1"
+	// Patience is how long a server may be silent by default.
+	defaultPatience = 30 * time.Second
+)
+
+// S3Config says where a bucket is.
+type S3Config struct {
+	// Endpoint is a host with or without a port.
+	Endpoint string
+	// Plaintext speaks HTTP instead of HTTPS.
+	Plaintext bool
+	Region    string
+	Bucket    string
+	// Prefix stands before the names of all objects, without a slash at its end; empty for the whole bucket.
+	Prefix    string
+	AccessKey string
+	SecretKey string
+	// Patience is how long the server may neither take nor give a byte before a request is tried again; zero means 30 seconds.
+	Patience time.Duration
+}
+
+// ParseS3 reads an address such as `s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1`. The region is optional where the
+// endpoint names it or the store has none. An http endpoint is refused unless it is on this machine or the address says `insecure=true`: the
+// content of the objects would be readable on the way. Errors never repeat the address, which may hold a secret by mistake.
+func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
+	c := S3Config{AccessKey: accessKey, SecretKey: secretKey}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "s3" || u.Opaque != "" || u.Fragment != "" {
+		return c, errors.New("not an address such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1")
+	}
+	if u.User != nil {
+		return c, errors.New("the keys do not belong into the address: they have settings of their own")
+	}
+	if c.Bucket = u.Host; s3utils.CheckValidBucketNameStrict(c.Bucket) != nil {
+		return c, fmt.Errorf("%q is no name of a bucket", c.Bucket)
+	}
+	if c.Prefix = strings.Trim(u.Path, "/"); c.Prefix != "" && checkKey(c.Prefix) != nil {
+		return c, errors.New("a prefix is made of a-z, 0-9, - and single slashes")
+	}
+	if err := c.parseQuery(u.RawQuery); err != nil {
+		return c, err
+	}
+	if accessKey == "" || secretKey == "" {
+		return c, errors.New("the access key and the secret key are both needed")
+	}
+	return c, nil
+}
+
+func (c *S3Config) parseQuery(raw string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return errors.New("the part behind the question mark is malformed")
+	}
+	insecure := false
+	for name, values := range query {
+		switch {
+		case len(values) != 1:
+			return fmt.Errorf("%s is given more than once", name)
+		case name == "endpoint":
+		case name == "region":
+			c.Region = values[0]
+		case name == "insecure" && (values[0] == "true" || values[0] == "false"):
+			insecure = values[0] == "true"
+		default:
+			return fmt.Errorf("%s is not understood; there are endpoint, region and insecure=true", name)
+		}
+	}
+	endpoint, err := url.Parse(query.Get("endpoint"))
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.User != nil ||
+		strings.Trim(endpoint.Path, "/")+endpoint.RawQuery+endpoint.Fragment != "" {
+		return errors.New("endpoint must be the store's own address, such as endpoint=https://s3.example.com")
+	}
+	c.Endpoint, c.Plaintext = endpoint.Host, endpoint.Scheme == "http"
+	if c.Plaintext && !insecure && !onThisMachine(endpoint.Hostname()) {
+		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when the network is yours")
+	}
+	c.Region = cmp.Or(c.Region, s3utils.GetRegionFromURL(*endpoint), anyRegion)
+	return nil
+}
+
+func onThisMachine(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// explain says what to do about a store that cannot be opened.
+func (c *S3Config) explain(err error) error {
+	answer, ok := errors.AsType[minio.ErrorResponse](err)
+	if !ok {
+		return fmt.Errorf("blob: the object store at %s cannot be reached: check the endpoint and the network: %w", c.Endpoint, err)
+	}
+	switch {
+	case answer.Code == minio.NoSuchBucket:
+		return fmt.Errorf("blob: there is no bucket %s at %s: make it, or correct its name: %w", c.Bucket, c.Endpoint, err)
+	case answer.Code == minio.AuthorizationHeaderMalformed, answer.Code == minio.InvalidRegion, answer.StatusCode == http.StatusMovedPermanently:
+		return fmt.Errorf("blob: bucket %s is not in region %s: correct the region: %w", c.Bucket, c.Region, err)
+	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("blob: the object store at %s refuses the keys for bucket %s (%s): check both, and that they may list, read, write "+
+			"and delete objects and list and abort multipart uploads: %w", c.Endpoint, c.Bucket, answer.Code, err)
+	}
+	return fmt.Errorf("blob: the object store at %s does not serve bucket %s (%s): %w", c.Endpoint, c.Bucket, answer.Code, err)
+}
+
+// transport ends connections on which nothing moves. Whole requests have no deadline: a part may take long on a slow line.
+func (c *S3Config) transport() *http.Transport {
+	patience := cmp.Or(c.Patience, defaultPatience)
+	dialer := &net.Dialer{Timeout: min(patience, 10*time.Second)}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &watchedConn{Conn: conn, patience: patience}, nil
+		},
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: min(patience, 10*time.Second),
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     patience / 2, // before its deadline breaks it under a request
+		DisableCompression:  true,         // objects are read as they were written
+	}
+}
+
+// watchedConn fails once nothing has moved for its patience. Its reader waits from the end of one answer on, so writing moves the deadline of
+// both.
+type watchedConn struct {
+	net.Conn
+
+	patience time.Duration
+}
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *watchedConn) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}

@@ -1,0 +1,206 @@
+package pdf
+
+import "strconv"
+
+// Colour has its parts from 0 to 255.
+type Colour struct{ R, G, B uint8 }
+
+// Style is how text looks; Size is in points.
+type Style struct {
+	Bold   bool
+	Size   float64
+	Colour Colour
+}
+
+// graphics is what the content of the current page has set. The zero value is nothing.
+type graphics struct {
+	font    int // counted from 1
+	size    float64
+	colour  Colour
+	filled  bool // colour is set
+	stroked bool // text is drawn with an outline
+}
+
+func (d *Doc) fill(c Colour) {
+	if d.state.filled && d.state.colour == c {
+		return
+	}
+	d.state.filled, d.state.colour = true, c
+	for _, part := range []uint8{c.R, c.G, c.B} {
+		thousandths := (int(part)*1000 + 127) / 255
+		if thousandths == 1000 {
+			d.content = append(d.content, "1 "...)
+			continue
+		}
+		d.content = append(d.content, '.', byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10), ' ') //nolint:gosec // digits
+	}
+	d.content = append(d.content, "rg\n"...)
+}
+
+// Rect fills a rectangle, which is decoration.
+func (d *Doc) Rect(x, y, width, height float64, c Colour) {
+	d.enter(nil)
+	d.fill(c)
+	for _, v := range []float64{x, d.height - y - height, width, height} {
+		d.content = append(appendNumber(d.content, v), ' ')
+	}
+	d.content = append(d.content, "re f\n"...)
+}
+
+// Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer. Characters that no font has
+// are left out.
+func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
+	if s == "" {
+		return
+	}
+	d.enter(e)
+	d.fill(st.Colour)
+	visual := leftToRight(s)
+	if visual != s {
+		d.content = appendText(append(d.content, "/Span<</ActualText"...), s)
+		d.content = append(d.content, ">>BDC\n"...)
+	}
+	d.content = append(d.content, "BT\n"...)
+	d.content = append(appendNumber(d.content, x), ' ')
+	d.content = append(appendNumber(d.content, d.height-y), " Td\n"...)
+	d.glyphs(visual, st)
+	d.content = append(d.content, "ET\n"...)
+	if visual != s {
+		d.content = append(d.content, "EMC\n"...)
+	}
+}
+
+// glyphs shows text, a piece for each font.
+func (d *Doc) glyphs(s string, st Style) {
+	current := -1
+	var last uint16
+	for _, r := range s {
+		font, glyph := d.fonts.find(r, st.Bold)
+		if glyph == 0 {
+			continue
+		}
+		face := d.fonts.at(font)
+		if font != current {
+			if current >= 0 {
+				d.content = append(d.content, ")]TJ\n"...)
+			}
+			d.face(font, st)
+			d.content = append(d.content, "[("...)
+			current = font
+		} else if kern := face.kern(last, glyph); kern != 0 {
+			d.content = append(d.content, ')')
+			d.content = append(strconv.AppendInt(d.content, int64(-kern), 10), '(')
+		}
+		for font >= len(d.used) {
+			d.used = append(d.used, nil)
+		}
+		if d.used[font] == nil {
+			d.used[font] = face.newSet()
+		}
+		d.used[font].add(glyph)
+		d.content = appendEscaped(appendEscaped(d.content, byte(glyph>>8)), byte(glyph)) //nolint:gosec // both halves
+		last = glyph
+	}
+	if current >= 0 {
+		d.content = append(d.content, ")]TJ\n"...)
+	}
+}
+
+// face sets the font. The fallback has no bold weight: an outline of the colour of the text makes it look so.
+func (d *Doc) face(font int, st Style) {
+	if d.state.font != font+1 || d.state.size != st.Size {
+		d.state.font, d.state.size = font+1, st.Size
+		d.content = append(strconv.AppendInt(append(d.content, "/F"...), int64(font+1), 10), ' ')
+		d.content = append(appendNumber(d.content, st.Size), " Tf\n"...)
+	}
+	outline := font >= firstFallback && st.Bold
+	if outline {
+		for _, part := range []uint8{st.Colour.R, st.Colour.G, st.Colour.B} {
+			d.content = append(appendNumber(d.content, float64(part)/255), ' ')
+		}
+		d.content = append(d.content, "RG "...)
+		d.content = append(appendNumber(d.content, st.Size*0.035), " w 2 Tr\n"...)
+	} else if d.state.stroked {
+		d.content = append(d.content, "0 Tr\n"...)
+	}
+	d.state.stroked = outline
+}
+
+// Box is a place on a page; X and Y are its upper left corner.
+type Box struct{ X, Y, Width, Height float64 }
+
+// Image draws an image, which is the Figure e.
+func (d *Doc) Image(e *Element, image *Image, at Box) {
+	n := -1
+	for i := range d.images {
+		if d.images[i] == image {
+			n = i
+		}
+	}
+	if n < 0 {
+		n = len(d.images)
+		d.images, d.imageRefs = append(d.images, image), append(d.imageRefs, d.putImage(image))
+	}
+	low := d.height - at.Y - at.Height
+	e.box = [4]float64{at.X, low, at.X + at.Width, low + at.Height}
+	d.enter(e)
+	d.content = append(d.content, "q "...)
+	for _, v := range []float64{at.Width, 0, 0, at.Height, at.X, low} {
+		d.content = append(appendNumber(d.content, v), ' ')
+	}
+	d.content = append(strconv.AppendInt(append(d.content, "cm /I"...), int64(n+1), 10), " Do Q\n"...)
+}
+
+// writeResources writes the fonts that were used, cut down to the glyphs that were, and the list of images.
+func (d *Doc) writeResources() {
+	b := []byte("<</Font<<")
+	for font, used := range d.used {
+		if used != nil {
+			b = append(strconv.AppendInt(append(b, "/F"...), int64(font+1), 10), ' ')
+			b = appendRef(b, d.putFont(d.fonts.at(font), used))
+		}
+	}
+	b = append(b, ">>/XObject<<"...)
+	for i, image := range d.imageRefs {
+		b = append(strconv.AppendInt(append(b, "/I"...), int64(i+1), 10), ' ')
+		b = appendRef(b, image)
+	}
+	d.out.put(d.resources, append(b, ">>>>"...))
+}
+
+// putFont embeds a subset of a font.
+func (d *Doc) putFont(f *Font, used glyphSet) ref {
+	cut := f.subset(used)
+	font, descendant, descriptor, file, unicode := d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve()
+	name := cut.tag + "+" + f.name
+	d.out.putRaw(file, "/Filter/FlateDecode/Length1 "+strconv.Itoa(cut.length), cut.file)
+	d.out.putRaw(unicode, "/Filter/FlateDecode", cut.unicode)
+
+	b := append([]byte("<</Type/Font/Subtype/Type0/Encoding/Identity-H/BaseFont/"), name...)
+	b = appendRef(append(b, "/DescendantFonts["...), descendant)
+	b = appendRef(append(b, "]/ToUnicode "...), unicode)
+	d.out.put(font, append(b, ">>"...))
+
+	b = append([]byte("<</Type/Font/Subtype/CIDFontType2/CIDToGIDMap/Identity/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/BaseFont/"), name...)
+	b = appendRef(append(b, "/FontDescriptor "...), descriptor)
+	b = append(append(b, "/W"...), cut.widths...)
+	d.out.put(descendant, append(b, ">>"...))
+
+	head, hhea := f.tables["head"], f.tables["hhea"]
+	b = append([]byte("<</Type/FontDescriptor/Flags 4/ItalicAngle 0/StemV 80/FontName/"), name...)
+	b = append(b, "/FontBBox["...)
+	for i := range 4 {
+		b = append(strconv.AppendInt(b, int64(f.scaled(head.i16(36+2*i))), 10), ' ')
+	}
+	capitals := f.scaled(hhea.i16(4))
+	if os2 := f.tables["OS/2"]; os2.u16(0) >= 2 && os2.i16(88) > 0 {
+		capitals = f.scaled(os2.i16(88))
+	}
+	for key, v := range [...]int{f.scaled(hhea.i16(4)), f.scaled(hhea.i16(6)), capitals} {
+		b = append(b, [...]string{"]/Ascent ", "/Descent ", "/CapHeight "}[key]...)
+		b = strconv.AppendInt(b, int64(v), 10)
+	}
+	b = appendRef(append(b, "/FontFile2 "...), file)
+	d.out.put(descriptor, append(b, ">>"...))
+	return font
+}

@@ -1,0 +1,92 @@
+package render
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+
+	"stayledger/platform/pdf"
+)
+
+// loadFonts parses the embedded fonts, which have Latin, Greek and Cyrillic, once per process.
+var loadFonts = sync.OnceValues(func() (*pdf.Fonts, error) {
+	regular, err := pdf.ParseFont("LiberationSans", liberationsansregular.TTF)
+	if err != nil {
+		return nil, fmt.Errorf("render: embedded font: %w", err)
+	}
+	bold, err := pdf.ParseFont("LiberationSans-Bold", liberationsansbold.TTF)
+	if err != nil {
+		return nil, fmt.Errorf("render: embedded font: %w", err)
+	}
+	return &pdf.Fonts{Regular: regular, Bold: bold}, nil
+})
+
+// usualFallbacks are where systems keep fonts for what the embedded ones lack: Chinese and Japanese, Korean, and smaller scripts and signs. Of
+// each line the first that is there is used.
+var usualFallbacks = [][]string{
+	{
+		"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "/usr/share/fonts/droid/DroidSansFallbackFull.ttf",
+		"/usr/share/fonts/google-droid-sans-fonts/DroidSansFallbackFull.ttf", "/usr/share/fonts/TTF/DroidSansFallbackFull.ttf",
+		"/Library/Fonts/Arial Unicode.ttf", "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
+	},
+	{"/usr/share/fonts/truetype/nanum/NanumGothic.ttf", "/usr/share/fonts/nanum/NanumGothic.ttf"},
+	{"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf"},
+}
+
+// fallback are the fonts for what the embedded ones lack, read when one is first needed.
+var fallback struct {
+	sync.Mutex
+
+	path  string
+	tried bool
+	fonts []*pdf.Font
+}
+
+// UseFallbackFont names the font file for characters that the embedded fonts lack, such as those of Chinese, Japanese and Korean; several are
+// separated as in PATH. They must have TrueType outlines. They are read when they are first needed. With an empty path fonts are looked for
+// where systems usually have them. It fails when a file is not there. To be called before anything is rendered.
+func UseFallbackFont(path string) error {
+	for _, one := range filepath.SplitList(path) {
+		if _, err := os.Stat(one); err != nil {
+			return fmt.Errorf("render: fallback font: %w", err)
+		}
+	}
+	fallback.Lock()
+	defer fallback.Unlock()
+	fallback.path, fallback.tried, fallback.fonts = path, false, nil
+	return nil
+}
+
+// fallbackFonts may be none; the characters are then shown as boxes.
+func fallbackFonts() []*pdf.Font {
+	fallback.Lock()
+	defer fallback.Unlock()
+	if fallback.tried {
+		return fallback.fonts
+	}
+	fallback.tried = true
+	candidates := usualFallbacks
+	if fallback.path != "" {
+		candidates = nil
+		for _, path := range filepath.SplitList(fallback.path) {
+			candidates = append(candidates, []string{path})
+		}
+	}
+	for _, paths := range candidates {
+		for _, path := range paths {
+			ttf, err := os.ReadFile(path) //nolint:gosec // the operator's setting
+			if err != nil {
+				continue
+			}
+			if font, err := pdf.ParseFont(fmt.Sprintf("Fallback%d", len(fallback.fonts)+1), ttf); err == nil {
+				fallback.fonts = append(fallback.fonts, font)
+				break
+			}
+		}
+	}
+	return fallback.fonts
+}

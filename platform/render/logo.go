@@ -1,0 +1,51 @@
+package render
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"stayledger/platform/pdf"
+)
+
+// ErrLogo is what rendering wraps when the logo is no PNG or JPEG, is damaged, or has over 8 million pixels.
+var ErrLogo = errors.New("render: logo cannot be read")
+
+const logoWidth, logoHeight = 150.0, 48.0 // of its box
+
+// logos keeps the last few, since a batch has the same in each of its files.
+var logos = struct {
+	sync.Mutex
+
+	images map[[sha256.Size]byte]*pdf.Image
+	order  [][sha256.Size]byte
+}{images: map[[sha256.Size]byte]*pdf.Image{}}
+
+const logosKept = 16
+
+// logoOf reads a logo, or remembers it.
+func logoOf(data []byte) (*pdf.Image, error) {
+	key := sha256.Sum256(data)
+	logos.Lock()
+	known := logos.images[key]
+	logos.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	read, err := pdf.ReadImage(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrLogo, err)
+	}
+	logos.Lock()
+	defer logos.Unlock()
+	if logos.images[key] == nil {
+		if len(logos.order) == logosKept {
+			delete(logos.images, logos.order[0])
+			logos.order = logos.order[1:]
+		}
+		logos.order = append(logos.order, key)
+		logos.images[key] = read
+	}
+	return read, nil
+}

@@ -1,0 +1,152 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"stayledger/platform/pdf"
+)
+
+// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes. The paper is US Letter or A4 after the
+// locale's region, upright unless a table needs the width. It fails when the logo cannot be read (ErrLogo), when the document has no creation
+// date, or when w fails.
+func Report(w io.Writer, doc ReportDoc) error {
+	if doc.Created.IsZero() {
+		return errors.New("render: report has no creation date")
+	}
+	shared, err := loadFonts()
+	if err != nil {
+		return err
+	}
+	fonts := *shared
+	l := legible{&fonts}
+	p := &paperwork{
+		sheet: sheet{fonts: &fonts}, legible: l, team: l.team(doc.Team), labels: l.labels(doc.Labels), tag: localeTag(doc.Locale),
+		currency: l.line(doc.Currency),
+	}
+	title, subtitle := l.line(doc.Title), l.line(doc.Subtitle)
+	p.running = joined(" · ", p.team.Name, title, subtitle)
+	p.foot = joined(" · ", p.team.Name, title, subtitle)
+	tables := make([]*table, len(doc.Tables))
+	for i := range doc.Tables {
+		tables[i] = p.reportTable(&doc.Tables[i])
+	}
+	p.choosePaper(tables)
+	p.doc = pdf.New(w, pdf.Info{
+		Title: joined(" – ", title, subtitle), Author: p.team.Name, Subject: title, Lang: p.tag, Created: doc.Created,
+	}, &fonts)
+	p.sect = p.doc.Open(nil, pdf.Sect)
+	p.newPage()
+	if err := p.letterhead(); err != nil {
+		return err
+	}
+	p.heading("", title, subtitle)
+	p.y += 11
+	p.rule(p.left, p.right, p.y, ruleThick, ink)
+	p.y += sectionGap - 6
+	p.overview(&doc)
+	for _, t := range tables {
+		p.section(t)
+	}
+	notes := make([]string, len(doc.Notes))
+	for i, note := range doc.Notes {
+		notes[i] = l.text(note)
+	}
+	p.notes(notes)
+	p.doc.End(p.sect)
+	p.footers()
+	if err := p.doc.Close(); err != nil {
+		return fmt.Errorf("render: report: %w", err)
+	}
+	return nil
+}
+
+// choosePaper turns the paper to landscape when a table does not fit upright in any text size.
+func (p *paperwork) choosePaper(tables []*table) {
+	p.setPaper(p.tag, false)
+	for _, t := range tables {
+		if !t.fit(&p.sheet, p.right-p.left) {
+			p.setPaper(p.tag, true)
+			return
+		}
+	}
+}
+
+// overview sets the facts on the left and the key figures on the right.
+func (p *paperwork) overview(doc *ReportDoc) {
+	top, page, lowest := p.y, p.pages, p.y
+	if len(doc.Facts) > 0 {
+		width := p.right - p.left
+		if len(doc.Summary) > 0 {
+			width -= summaryWidth + 32
+		}
+		lowest = p.facts(doc.Facts, width)
+	}
+	if len(doc.Summary) > 0 {
+		if p.pages == page {
+			p.y = top
+		}
+		lines := make([]SummaryLine, len(doc.Summary))
+		for i, line := range doc.Summary {
+			line.Label = p.legible.line(line.Label)
+			lines[i] = line
+		}
+		left := p.right - summaryWidth
+		if len(doc.Facts) == 0 {
+			left = p.left
+		}
+		p.summary(left, left+summaryWidth, lines)
+	}
+	if p.pages == page {
+		p.y = max(p.y, lowest)
+	}
+	if len(doc.Facts)+len(doc.Summary) == 0 {
+		p.y -= sectionGap
+	}
+}
+
+// facts sets labels above their values, as many beside each other as there is room for, and returns where that ends.
+func (p *paperwork) facts(facts []Fact, width float64) float64 {
+	label := style{size: headSize, colour: muted}
+	value := style{bold: true, size: 9.5, colour: ink}
+	perLine := max(1, min(int(width/120), 4, len(facts)))
+	wide := width/float64(perLine) - 10
+	for i := 0; i < len(facts); i += perLine {
+		lowest := p.y
+		for k, fact := range facts[i:min(i+perLine, len(facts))] {
+			text := dateText(p.legible.line(fact.Value), p.tag)
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			x := p.left + float64(k)*(wide+10)
+			e := p.doc.Open(p.sect, pdf.P)
+			p.text(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
+			y := p.y + label.lead() + 1
+			for _, line := range p.wrap(text, value, wide) {
+				p.text(e, x, y, line, value)
+				y += value.lead()
+			}
+			p.doc.End(e)
+			lowest = max(lowest, y)
+		}
+		p.y = lowest + 9
+		p.room(40)
+	}
+	return p.y
+}
+
+// team is the sender in characters that the fonts have.
+func (l legible) team(t StatementTeam) StatementTeam {
+	t.Name, t.Email, t.Phone, t.Address = l.line(t.Name), l.line(t.Email), l.line(t.Phone), l.lines(t.Address)
+	return t
+}
+
+func (l legible) labels(labels StatementLabels) StatementLabels {
+	labels = labels.inEnglish()
+	for _, word := range labels.words() {
+		*word.text = l.line(*word.text)
+	}
+	return labels
+}

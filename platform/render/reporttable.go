@@ -1,0 +1,79 @@
+package render
+
+import (
+	"reflect"
+
+	"stayledger/platform/money"
+)
+
+// reportTable makes a table of one that a report or the layout of a statement tells.
+func (p *paperwork) reportTable(from *ReportTable) *table {
+	t := &table{title: p.legible.line(from.Title), columns: make([]tableColumn, len(from.Columns))}
+	for i, c := range from.Columns {
+		t.columns[i] = tableColumn{head: p.legible.line(c.Head)}
+		switch c.Kind {
+		case ReportAmount, ReportInteger, ReportPercent:
+			t.columns[i].right = true
+		case ReportText:
+			t.columns[i].text = true
+		case ReportDate:
+		}
+	}
+	t.rows = make([]tableRow, len(from.Rows))
+	for i := range from.Rows {
+		t.rows[i] = p.reportRow(from.Columns, &from.Rows[i])
+	}
+	if from.Total != nil {
+		total := p.reportRow(from.Columns, from.Total)
+		t.total = &total
+	}
+	return t
+}
+
+func (p *paperwork) reportRow(columns []ReportColumn, from *ReportRow) tableRow {
+	row := tableRow{style: from.Style, level: max(0, min(from.Level, 3)), cells: make([]tableCell, len(columns))}
+	for i := range columns {
+		if i < len(from.Cells) {
+			row.cells[i] = p.reportCell(columns[i].Kind, from.Cells[i])
+		}
+	}
+	if len(row.cells) > 0 {
+		row.cells[0].below, row.note = p.legible.line(from.Below), true
+		for _, cell := range row.cells {
+			row.note = row.note && len(cell.text) < 40
+		}
+	}
+	return row
+}
+
+// reportCell shows a value by its type; the kind of the column matters for texts only.
+func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
+	switch v := v.(type) {
+	case nil:
+		return tableCell{}
+	case money.Cents:
+		return p.amountCell(v)
+	case int:
+		return tableCell{text: p.integerText(int64(v)), negative: v < 0}
+	case int64:
+		return tableCell{text: p.integerText(v), negative: v < 0}
+	case string:
+		text := p.legible.line(v)
+		if kind == ReportDate {
+			text = dateText(text, p.tag)
+		}
+		return tableCell{text: text}
+	}
+	if pointer := reflect.ValueOf(v); pointer.Kind() == reflect.Pointer {
+		if pointer.IsNil() {
+			return tableCell{}
+		}
+		return p.reportCell(kind, pointer.Elem().Interface())
+	}
+	return tableCell{}
+}
+
+// integerText groups the digits as those of amounts.
+func (p *paperwork) integerText(n int64) string {
+	return amountText(money.Cents(n), "jpy", p.tag) // a currency without decimals
+}
