@@ -94,7 +94,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	}
 	if f.HasMatchingTransactions != nil {
 		_, days := f.matches()
-		q.And("(r.id in ("+matched+")) = @matching", db.Args{"days": days, "matching": *f.HasMatchingTransactions})
+		q.From, q.Args["days"], q.Args["matching"] = foundTables, days, *f.HasMatchingTransactions
 	}
 	if dates, err := f.dates(); f.DateRange != "" && err == nil {
 		q.And("r.date >= @from and r.date < @to", db.Args{"from": dates.From, "to": dates.To})

@@ -30,8 +30,16 @@ type list = []any
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return worldIn(t, apitest.DB(t))
+}
+
+// worldIn is a world in another database than the package's.
+func worldIn(t testing.TB, d *db.DB) *world {
+	t.Helper()
 	w := &world{t: t, accounts: map[string]id.ID{}}
-	w.Team = apitest.New(t, apitest.Config{Endpoints: slices.Concat(bank.Endpoints(), transaction.Endpoints()), Handlers: transaction.Handlers()})
+	w.Team = apitest.New(t, apitest.Config{
+		DB: d, Endpoints: slices.Concat(bank.Endpoints(), transaction.Endpoints()), Handlers: transaction.Handlers(),
+	})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
 			return err

@@ -19,19 +19,26 @@ func candidates(tables string) string {
 		group by e.account_id, e.currency, e.transaction_id having sum(e.cent_total) <> 0`
 }
 
-// matched are the ids of the open records that have a candidate at most @days away. It sorts records and candidates of an account and amount
-// into one line and looks at the neighbours: a join by amount and time is planned as a search per record where a team is new to the planner.
-var matched = `
+// found are the ids of the records that have a candidate at most @days away, or, when @matching is false, of all others. It sorts records and
+// candidates of an account and amount into one line and looks at the neighbours: a join by amount and time is planned as a search per record
+// where a team is new to the planner. What is open of a record that is not open is null, and so are its neighbours.
+var found = `
 	select w.id from (
 		select s.id, s.date, max(s.moved) over (partition by s.account_id, s.currency, s.cents order by s.date) as before,
 			min(s.moved) over (partition by s.account_id, s.currency, s.cents order by s.date desc) as after
 		from (
-			select r.id, r.account_id, ` + Currency + ` as currency, r.amount - made.cents as cents, r.date, null::date as moved
-			from ` + tables + ` where r.team_id = @team and ` + open + `
+			select r.id, r.account_id, ` + Currency + ` as currency, case when ` + open + ` then r.amount - made.cents end as cents,
+				r.date, null::date as moved
+			from ` + tables + ` where r.team_id = @team
 			union all
 			select null, c.account_id, c.currency, c.cents, c.date, c.date from (` +
 	candidates(`account b join ledger_entry e on e.team_id = b.team_id and e.account_id = b.id and b.type = 'bank'`) + `) c) s) w
-	where w.id is not null and (w.date - w.before <= @days::int or w.after - w.date <= @days::int)`
+	where w.id is not null and coalesce(w.date - w.before <= @days::int or w.after - w.date <= @days::int, false) = @matching`
+
+// foundTables are tables with the records r that were found, each looked up by its id. As a condition on the ids, they would be gone through
+// for each record as soon as the planner expects more of them than it may keep in a hash table.
+var foundTables = `(` + found + `) found cross join lateral (
+	select b.* from bank_record b where b.team_id = @team and b.id = found.id offset 0) r` + beside
 
 // open holds for records r that transactions can make up.
 const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is not null and r.amount <> made.cents`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -55,6 +56,17 @@ func TestUploadAndDownload(t *testing.T) {
 	}
 	if w.rows("file_draft") != "0" || bytesIn(t, store) != 1 {
 		t.Error("more than the file was left")
+	}
+}
+
+// A request for thousands of ranges gets the whole: behind an object store each would be a request of its own.
+func TestManyRangesAreNotServed(t *testing.T) {
+	t.Parallel()
+	w, _ := newUploads(t)
+	path := attachments + w.upload(paper("a.txt", text, strings.Repeat("x", 20_000))).Want(201).String("id") + "/download"
+	w.Get(path, "Range", "bytes=0-1,5-6").Want(206)
+	if got := w.Get(path, "Range", "bytes="+strings.Repeat("0-0,", 5_000)+"1-1").Want(200); len(got.Body) != 20_000 {
+		t.Errorf("%d bytes", len(got.Body))
 	}
 }
 
@@ -210,19 +222,61 @@ func mustParse(t *testing.T, text string) id.ID {
 	return v
 }
 
-// Proves: ATT-07.
-func TestTheHeaderSelectsTheTeamOfAnUpload(t *testing.T) {
-	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	var key *access.Key
+// gated is a server that asks the access of a team for every request, and a key of two teams.
+func gated(t *testing.T, a, b *world) (server *api.Server, key *access.Key) {
+	t.Helper()
 	a.System(func(ctx context.Context, tx *db.Tx) (err error) {
 		key, err = access.IssueKey(ctx, tx, access.NewKey{Name: "Both", Teams: []id.ID{a.ID, b.ID}, Scopes: []string{"admin"}})
 		return err
 	})
 	gate := access.NewGate(access.Config{DB: a.DB, Remember: time.Nanosecond, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
-	server := api.NewServer(api.Config{
+	return api.NewServer(api.Config{
 		DB: a.DB, Log: slog.New(slog.DiscardHandler), Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: []byte("k"), Title: "test",
-	}, file.Endpoints(a.store, a.signer))
+	}, file.Endpoints(a.store, a.signer)), key
+}
+
+// The team is frozen while a file comes in, which was allowed when it began.
+func TestAnUploadDoesNotOutliveItsPermission(t *testing.T) {
+	t.Parallel()
+	w, store := newUploads(t)
+	server, key := gated(t, w, newWorld(t))
+	for change, want := range map[string]int{
+		`update team set freeze_reason = 'deletion' where id = @team`:               423,
+		`update team set freeze_reason = null, status = 'deleted' where id = @team`: 410,
+		`update team set freeze_reason = null, status = 'active' where id = @team`:  201,
+	} {
+		body, contentType := form(t, paper("a.txt", text, strings.Repeat("x", 100_000)))
+		meanwhile := func() { w.Exec(change, nil) }
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/transaction-attachments",
+			io.MultiReader(strings.NewReader(body[:50_000]), &once{do: meanwhile}, strings.NewReader(body[50_000:])))
+		r.Header.Set("x-api-key", key.Secret)
+		r.Header.Set("x-team-id", w.ID.String())
+		r.Header.Set("Content-Type", contentType)
+		w.Exec(`update team set freeze_reason = null, status = 'active' where id = @team`, nil)
+		answer := httptest.NewRecorder()
+		server.ServeHTTP(answer, r)
+		if answer.Code != want {
+			t.Errorf("%s: %d %s", change, answer.Code, answer.Body)
+		}
+	}
+	if w.rows("file") != "1" || w.rows("file_draft") != "0" || bytesIn(t, store) != 1 {
+		t.Errorf("%s files, %s drafts, %d kept", w.rows("file"), w.rows("file_draft"), bytesIn(t, store))
+	}
+}
+
+// once does something when it is read.
+type once struct{ do func() }
+
+func (o *once) Read([]byte) (int, error) {
+	o.do()
+	return 0, io.EOF
+}
+
+// Proves: ATT-07.
+func TestTheHeaderSelectsTheTeamOfAnUpload(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	server, key := gated(t, a, b)
 	send := func(method, path, team, body, contentType string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		r.Header.Set("x-api-key", key.Secret)

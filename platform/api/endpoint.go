@@ -162,13 +162,15 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 		if err != nil {
 			return nil, err
 		}
-		rc.received(in)
+		var out any
 		settled := false
-		out, err := s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
-			out, err := r.Settle(ctx, tx, input, kept)
-			settled = err == nil
-			return answer(out), err
-		})
+		if err = rc.received(ctx, in); err == nil {
+			out, err = s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
+				out, err := r.Settle(ctx, tx, input, kept)
+				settled = err == nil
+				return answer(out), err
+			})
+		}
 		if (err != nil || !settled) && r.Drop != nil { // not settled: the answer is that of an earlier request with the same key
 			r.Drop(context.WithoutCancel(ctx), s.DB, rc.scope, kept)
 		}

@@ -78,6 +78,7 @@ type requestContext struct {
 	dryRun    bool
 	key       string            // Idempotency-Key
 	digest    [sha256.Size]byte // tells the request from another with the same key; kept only as rc.mac of it
+	again     func(context.Context) error // checks the credential of an upload once more
 	cause     error
 }
 

@@ -91,7 +91,8 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 		return nil, apierr.PayloadTooLarge
 	}
 	l := &line{body: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), pace: s.UploadPace.orDefault(), left: math.MaxInt64}
-	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(l, params["boundary"]), line: l}
+	whole := io.MultiReader(l, strings.NewReader("\r\n"), broken{}) // the last line of a form needs no end
+	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(whole, params["boundary"]), line: l}
 	if rc.key != "" {
 		u.sum = rc.newDigest(r)
 	}
@@ -128,7 +129,10 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 		}
 		seen[declared.Name] = true
 	}
-	u.line.end()
+	u.line.left = maxPartHeader
+	if _, err := io.Copy(io.Discard, u.line); err != nil { // the server would wait for the rest before it answers, and without a deadline
+		return nil, u.failure(err)
+	}
 	var missing []apierr.Issue
 	for i := range u.form {
 		if p := &u.form[i]; p.Required && !seen[p.Name] {
@@ -254,14 +258,23 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// line reads the body and moves the connection's deadline on while enough comes in.
+// broken is what a form ends in that has no final boundary: the parser takes the end of the body for that.
+type broken struct{}
+
+// Read fails.
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// line reads the body and moves the connection's deadline on while enough comes in. The sender has no part in the time between two reads, in
+// which a slow store keeps it waiting.
 type line struct {
-	body    io.Reader
-	control *http.ResponseController
-	pace    Pace
-	left    int64 // how much may be read until left is set again
-	last    time.Time
-	stretch int64 // bytes of the present stretch
+	body     io.Reader
+	control  *http.ResponseController
+	pace     Pace
+	left     int64     // how much may be read until left is set again
+	last     time.Time // when the upload has to be over
+	deadline time.Time // of the present stretch
+	stretch  int64     // bytes of the present stretch
+	returned time.Time // from the read before
 }
 
 // Read gives the next bytes of the body.
@@ -270,25 +283,36 @@ func (l *line) Read(p []byte) (int, error) {
 		return 0, errHeader
 	}
 	p = p[:min(int64(len(p)), l.left)]
-	now := time.Now()
-	if l.last.IsZero() {
-		l.last, l.stretch = now.Add(l.pace.Whole), l.pace.Bytes
-	}
-	if l.stretch >= l.pace.Bytes {
-		deadline := now.Add(l.pace.Within)
-		if deadline.After(l.last) {
-			deadline = l.last
-		}
-		l.stretch = 0
-		if err := l.control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return 0, err
-		}
+	if err := l.wait(time.Now()); err != nil {
+		return 0, err
 	}
 	n, err := l.body.Read(p)
+	l.returned = time.Now()
 	l.left -= int64(n)
 	l.stretch += int64(n)
+	if errors.Is(err, io.EOF) {
+		// From here on the server listens for a sender that leaves, and would take the deadline for one.
+		_ = l.control.SetReadDeadline(time.Time{})
+	}
 	return n, err
 }
 
-// end lifts the deadline: the server goes on reading while the request is worked on, and would take a deadline for a sender that has left.
-func (l *line) end() { _ = l.control.SetReadDeadline(time.Time{}) }
+// wait sets how long the next read may take.
+func (l *line) wait(now time.Time) error {
+	if l.last.IsZero() {
+		l.last, l.returned, l.stretch = now.Add(l.pace.Whole), now, l.pace.Bytes
+	}
+	pause := now.Sub(l.returned)
+	l.last, l.deadline = l.last.Add(pause), l.deadline.Add(pause)
+	if l.stretch >= l.pace.Bytes {
+		l.deadline, l.stretch = now.Add(l.pace.Within), 0
+	}
+	until := l.deadline
+	if until.After(l.last) {
+		until = l.last
+	}
+	if err := l.control.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}

@@ -135,17 +135,26 @@ func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestC
 		return err
 	}
 	in.FieldByIndex(rc.plan.uploadIndex).Set(reflect.ValueOf(upload))
+	rc.again = func(ctx context.Context) error {
+		if rc.plan.endpoint.Public {
+			return nil
+		}
+		_, err := s.Authenticate(ctx, r, rc.plan.endpoint)
+		return err
+	}
 	return nil
 }
 
-func (rc *requestContext) received(in reflect.Value) {
+// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or deleted, the credential revoked.
+func (rc *requestContext) received(ctx context.Context, in reflect.Value) error {
 	if rc.plan.uploadIndex == nil {
-		return
+		return nil
 	}
 	upload, ok := reflect.TypeAssert[*Upload](in.Elem().FieldByIndex(rc.plan.uploadIndex))
 	if ok && upload.sum != nil {
 		upload.sum.Sum(rc.digest[:0])
 	}
+	return nil
 }
 
 // claimKey takes the key for this request; a key older than a day is free again. A request with the same key that is under way is waited for.

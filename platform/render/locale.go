@@ -59,15 +59,77 @@ func dateText(date, tag string) string {
 	if err != nil {
 		return date
 	}
+	return parsed.Format(dateLayout(tag))
+}
+
+func dateLayout(tag string) string {
 	language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	layout, ok := dateLayouts[language+"-"+region(tag)]
-	if !ok {
-		layout, ok = dateLayouts[language]
+	if layout, ok := dateLayouts[language+"-"+region(tag)]; ok {
+		return layout
 	}
-	if !ok {
+	if layout, ok := dateLayouts[language]; ok {
+		return layout
+	}
+	return time.DateOnly
+}
+
+// monthNames are those of the languages in which months are told by name beside English.
+var monthNames = map[string]struct {
+	names string
+	of    string // between the name and the year
+}{
+	"de": {"Januar Februar März April Mai Juni Juli August September Oktober November Dezember", " "},
+	"fr": {"janvier février mars avril mai juin juillet août septembre octobre novembre décembre", " "},
+	"es": {"enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre", " de "},
+	"it": {"gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre", " "},
+	"pt": {"janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro", " de "},
+	"nl": {"januari februari maart april mei juni juli augustus september oktober november december", " "},
+}
+
+// MonthText writes the month of a date, such as January 2026, in the language of the locale: by its name in English, German, French, Spanish,
+// Italian, Portuguese and Dutch, else by its number, as dates are. What is no date stays as it is.
+func MonthText(date, locale string) string {
+	parsed, err := time.Parse(time.DateOnly, date)
+	if err != nil {
 		return date
 	}
-	return parsed.Format(layout)
+	language, _, _ := strings.Cut(strings.ToLower(localeTag(locale)), "-")
+	if language == "en" {
+		return parsed.Format("January 2006")
+	}
+	if in, known := monthNames[language]; known {
+		return strings.Fields(in.names)[parsed.Month()-1] + in.of + parsed.Format("2006")
+	}
+	return ShortMonthText(date, locale)
+}
+
+// withoutDay makes the short form of a month of that of a date.
+var withoutDay = strings.NewReplacer("Jan 2, 2006", "Jan 2006", "2 Jan 2006", "Jan 2006", "02.", "", "02/", "", "-02", "", "02-", "")
+
+// ShortMonthText is MonthText for a column: Jan 2026, 01/2026, or 2026-01.
+func ShortMonthText(date, locale string) string {
+	parsed, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	return parsed.Format(withoutDay.Replace(dateLayout(localeTag(locale))))
+}
+
+// percentText writes a percentage such as 12.5% with the decimal sign of the locale.
+func percentText(percentage, tag string) string {
+	if strings.ContainsRune(amountText(150, "usd", tag), ',') {
+		percentage = strings.Replace(percentage, ".", ",", 1)
+	}
+	switch language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language {
+	case "de", "es", "fr":
+		percentage = strings.Replace(percentage, "%", "\u00a0%", 1)
+	}
+	return percentage
+}
+
+// AmountText writes a figure that stands alone as documents do, with its currency.
+func AmountText(cents money.Cents, currency, locale string) string {
+	return totalText(cents, currency, localeTag(locale))
 }
 
 // amountText writes the bare figure for a column whose currency stands elsewhere, with a true minus, which is as wide

@@ -2,6 +2,7 @@ package s3test_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
@@ -25,7 +26,7 @@ func TestTheServerKeepsObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"one/a", "two/b"} {
-		if _, err := s.Client.Client.PutObject(t.Context(), s3test.Bucket, name, nil, 0, minio.PutObjectOptions{}); err != nil {
+		if _, err := s.Client.Client.PutObject(t.Context(), s3test.Bucket, name, strings.NewReader("x"), 1, minio.PutObjectOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
