@@ -64,8 +64,8 @@ function cell(value, currency) {
 }
 
 // laidOut shows the sections as the manager laid them out.
-function laidOut(s) {
-  return s.tables.filter((t) => t.columns.length > 0 && t.rows.length > 0).map((t) => {
+function laidOut(s, tables) {
+  return tables.map((t) => {
     const columns = t.columns.map((c) => ({ name: c.name, amount: c.type !== "field" }));
     const foot = t.totals.map((value) => cell(value, s.currency));
     if (foot.length && foot[0] === "") foot[0] = "Total";
@@ -73,10 +73,10 @@ function laidOut(s) {
   });
 }
 
-// plain shows the entries of each figure, for statements without a layout.
-function plain(s) {
+// plain shows the entries of figures, for which a statement has no table.
+function plain(s, wanted) {
   const sections = [["netRevenue", "Revenue and fees"], ["expenses", "Expenses"], ["payouts", "Payouts"]];
-  return sections.map(([name, title]) => {
+  return sections.filter(([name]) => wanted(name)).map(([name, title]) => {
     const lines = s.lines.filter((line) => line.section === name);
     if (!lines.length) return null;
     const rows = lines.map((line) => {
@@ -112,7 +112,11 @@ export function size(bytes) {
   return kilo < 1024 ? Math.max(1, Math.round(kilo)) + " KB" : (kilo / 1024).toFixed(1) + " MB";
 }
 
-export const sections = (s) => (s.tables?.length ? laidOut(s) : plain(s));
+export function sections(s) {
+  const tables = (s.tables || []).filter((t) => t.columns.length > 0 && t.rows.length > 0);
+  const kinds = { netRevenue: "netRevenue", expenses: "other" };
+  return [...laidOut(s, tables), ...plain(s, (name) => !tables.some((t) => t.kind === kinds[name] || !kinds[name]))];
+}
 
 export function summary(s) {
   return [el("h2", {}, "Summary"), el("table", { class: "summary" },

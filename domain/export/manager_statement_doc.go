@@ -55,7 +55,7 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 }
 
 func managerStatementDoc(doc *render.ReportDoc, d *report.ManagerDetail) {
-	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt)
+	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 	doc.Facts = []render.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
 	for _, line := range d.Summary {
 		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
@@ -87,11 +87,11 @@ func managerStatementDoc(doc *render.ReportDoc, d *report.ManagerDetail) {
 }
 
 // wholeMonths names a period of whole months; any other is told by its days alone.
-func wholeMonths(first, last day.Day) string {
+func wholeMonths(first, last day.Day, locale string) string {
 	if first != first.FirstOfMonth() || last != last.LastOfMonth() {
 		return ""
 	}
-	return months(first, last)
+	return months(first, last, locale)
 }
 
 // managerStatementsPDF is EXP-P21.
@@ -141,7 +141,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 
 func managerStatementsDoc(doc *render.ReportDoc, all []report.ManagerMonth) {
 	newest, oldest := &all[0], &all[len(all)-1]
-	doc.Subtitle = months(oldest.StartAt, newest.EndAt)
+	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
 	doc.Facts = append([]render.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
 	t := render.ReportTable{Columns: append(
 		[]render.ReportColumn{textColumn("Month")},
@@ -151,7 +151,7 @@ func managerStatementsDoc(doc *render.ReportDoc, all []report.ManagerMonth) {
 	for i := range all {
 		f := &all[i].Financials
 		t.Rows = append(t.Rows, render.ReportRow{Cells: []any{
-			months(all[i].StartAt, all[i].EndAt), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
+			months(all[i].StartAt, all[i].EndAt, doc.Locale), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
 		}})
 		for _, add := range []struct{ to, cents *money.Cents }{
 			{&sum.NetRevenue, &f.NetRevenue},

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"stayledger/domain/layout"
 	"stayledger/domain/statement"
 	"stayledger/platform/db"
@@ -235,14 +237,15 @@ const (
 type fileNames map[string]bool
 
 // of is such as "Lighthouse Cottage 2026-05 abcd2345.pdf": sorted by listing and month, unique, and without a character that some file system
-// refuses. Systems that do not tell capitals from small letters tell the files apart too.
+// refuses. Systems that do not tell capitals from small letters, or a letter with its accent from the two one after the other, tell the files
+// apart too.
 func (n fileNames) of(doc *render.StatementDoc) string {
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {
 			return r
 		}
 		return '_'
-	}, doc.Listing.Name)
+	}, norm.NFC.String(doc.Listing.Name))
 	count := 0
 	for i, r := range listing {
 		if count++; count > nameRunes || i+utf8.RuneLen(r) > nameBytes {

@@ -8,7 +8,6 @@ import (
 
 	"stayledger/domain/statement"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/render"
@@ -84,29 +83,17 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 	return err
 }
 
-// countStatements takes a page for every statement and one more for each forty of its entries, which is about what a page holds.
+// linesOfPage is about how many lines of a statement a page holds.
+const linesOfPage = 40
+
+// countStatements takes a page for every statement and one more for each forty of their lines.
 func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
-	var periods []id.ID
-	var currencies []string
-	var starts []day.Day
-	err := statement.Each(ctx, tx, s.Filter, func(v *statement.Statement) error {
-		periods, currencies, starts = append(periods, v.Ownership.ID), append(currencies, v.Currency), append(starts, v.StartAt)
-		return nil
-	})
+	n, err := statement.Count(ctx, tx, s.Filter)
 	if err != nil {
 		return Size{}, err
 	}
-	pages, err := db.Get[int64](ctx, tx, `
-		select coalesce(sum(1 + n / 40), 0)::bigint from (
-			select count(e.id) as n from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) as s (period, currency, start_at)
-			left join ledger_entry e on e.team_id = @team and e.ownership_period_id = s.period and e.currency = s.currency
-				and e.party = 'owners' and e.txn_at >= s.start_at and e.txn_at < s.start_at + interval '1 month'
-			group by s.period, s.currency, s.start_at) counted`,
-		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
-	if err != nil {
-		return Size{}, fmt.Errorf("count statement entries: %w", err)
-	}
-	return Size{Documents: int64(len(periods)), Pages: pages}, nil
+	lines, err := statement.CountLines(ctx, tx, s.Filter)
+	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
 }
 
 // documents reads the selected statements one by one, and tells that one is done when the next is asked for.

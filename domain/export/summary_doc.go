@@ -94,14 +94,13 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *report.SummaryPeriod, locale
 	}
 	first, last := p.First(), p.Last()
 	return &render.ReportDoc{
-		Subtitle: months(first.Day, last.Day), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
+		Subtitle: months(first.Day, last.Day, locale), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
 	}, nil
 }
 
-// months are such as "January 2026 – February 2026".
-func months(first, last day.Day) string {
-	const form = "January 2006"
-	from, to := first.In(time.UTC).Format(form), last.In(time.UTC).Format(form)
+// months are such as "January 2026 – February 2026", in the language of the locale.
+func months(first, last day.Day, locale string) string {
+	from, to := render.MonthText(first.String(), locale), render.MonthText(last.String(), locale)
 	if from == to {
 		return from
 	}
@@ -198,7 +197,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	doc.Title, doc.Currency, doc.Summary = "Owner summary", strings.ToUpper(string(d.Currency)), summaryLines(&d.Financials)
 	doc.Facts = ownerFacts(d, s.Locale)
 	if len(statements) > 0 {
-		doc.Tables = append(doc.Tables, ownerTable(statements))
+		doc.Tables = append(doc.Tables, ownerTable(statements, s.Locale))
 	}
 	for i := range d.Layouts {
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
@@ -214,21 +213,21 @@ func ownerFacts(d *report.OwnerDetail, locale string) []render.Fact {
 	if d.Contact.Email != nil {
 		facts = append(facts, render.Fact{Label: "E-mail", Value: *d.Contact.Email})
 	}
-	cents := func(v money.Cents) string { return v.Format(string(d.Currency), locale) }
+	cents := func(v money.Cents) string { return render.AmountText(v, string(d.Currency), locale) }
 	return append(
 		facts, render.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, render.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
 		render.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
 	)
 }
 
-func ownerTable(statements []*report.OwnerStatement) render.ReportTable {
+func ownerTable(statements []*report.OwnerStatement, locale string) render.ReportTable {
 	adjusted := slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
 	t := render.ReportTable{Title: "Statements", Columns: append([]render.ReportColumn{
 		{Head: "Listing", Kind: render.ReportText}, {Head: "Month", Kind: render.ReportText}, {Head: "Share", Kind: render.ReportPercent},
 	}, figureHeads(adjusted)...)}
 	for _, one := range statements {
 		t.Rows = append(t.Rows, render.ReportRow{
-			Cells: append([]any{one.Listing.Name, one.StartAt.In(time.UTC).Format("Jan 2006"), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
+			Cells: append([]any{one.Listing.Name, render.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
 		})
 	}

@@ -61,7 +61,7 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 		"type":    {[]string{"type", "payout"}, object{"type": list{"payout"}}, "Payout to Ann"},
 		"range":   {[]string{"dateRange", "2026-02"}, object{"dateRange": "2026-02"}, `Payout to Ann|Boiler, "urgent"|Boiler, "urgent"`},
 		"order":   {[]string{"sort", "amount"}, object{"sort": "amount"}, `|Payout to Ann|Boiler, "urgent"|Boiler, "urgent"`},
-		"search":  {[]string{"search", "boiler", "includeLines", "false"}, object{"search": "boiler"}, `Boiler, "urgent"|Boiler, "urgent"`},
+		"search":  {[]string{"search", "boiler"}, object{"search": "boiler"}, `Boiler, "urgent"|Boiler, "urgent"`},
 		"contact": {[]string{"contactId", w.vendor.String()}, object{"contactId": w.vendor}, `Boiler, "urgent"|Boiler, "urgent"`},
 		"nothing": {[]string{"type", "deposit"}, object{"type": list{"deposit"}}, ""},
 	} {

@@ -108,10 +108,10 @@ func TestContentDecides(t *testing.T) {
 		"pdf": {"a.pdf", "application/pdf", "%PDF-1.7\n%\xe2\xe3\n1 0 obj", "application/pdf"}, "pdf called text": {"a.txt", text, "%PDF-1.4\n", "application/pdf"},
 		"png": {"a", "", pngOf(t, 30, 20), "image/png"}, "jpeg": {"a.exe", "application/x-msdownload", jpegOf(t, 30, 20), "image/jpeg"},
 		"webp": {"a.webp", "", webpOf(1000, 800), "image/webp"}, "heic": {"a.heic", "image/heic", heicOf(4032, 3024), "image/heic"},
-		"text": {"a.txt", "", "Grüße, 12 €", text}, "wide text": {"a.txt", "", "\xff\xfea\x00b\x00", text}, "latin text": {"a", "", "Gr\xfc\xdfe an alle", text},
+		"text": {"a.txt", "", "Grüße, 12 €", text}, "wide text": {"a.txt", "", "\xff\xfea\x00b\x00", text}, "wide text, high byte first": {"a.txt", "", "\xfe\xff" + strings.Repeat("\x04\x16\x00\n", 20_000), text}, "latin text": {"a", "", "Gr\xfc\xdfe an alle", text},
 		"table": {"a.csv", "", "=1+1,b\n1,2\n3,4\n", "text/csv"}, "table of one column": {"a.csv", "", "a\n", "text/csv"}, "table by its type": {"a", "text/csv; charset=utf-8", "a\n", "text/csv"},
-		"text of commas": {"a.txt", text, "a,b\n1,2\n3,4\n", text},
-		"xlsx":           {"a", "", xlsx(t), sheet}, "docx": {"a", "application/zip", docx(t), letter},
+		"marked table": {"a", "", "\xef\xbb\xbfa,b\n1,2\n3,4\n", "text/csv"}, "marked text": {"a", "", "\xef\xbb\xbftext", text}, "text of commas": {"a.txt", text, "a,b\n1,2\n3,4\n", text},
+		"xlsx": {"a", "", xlsx(t), sheet}, "docx": {"a", "application/zip", docx(t), letter},
 	} {
 		r := w.upload(paper(c.filename, c.sent, c.content)).Want(201)
 		if got := r.String("contentType"); got != c.want {

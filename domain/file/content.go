@@ -2,6 +2,7 @@ package file
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"image"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -90,7 +92,7 @@ func check(head []byte, r io.Reader) (string, error) {
 	if strings.HasPrefix(string(head), "PK\x03\x04") {
 		return office(r)
 	}
-	name, _, _ := strings.Cut(mimetype.Detect(head).String(), ";")
+	name, _, _ := strings.Cut(mimetype.Detect(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))).String(), ";") // any text may begin with that mark
 	found := sniffed[name]
 	var size image.Config
 	var err error
@@ -129,18 +131,20 @@ func pngSize(head []byte) (width, height int) {
 
 // onlyText refuses content that begins as text and goes on as something else. Text of two bytes per character says so by its first two.
 func onlyText(head []byte, r io.Reader) error {
-	if wide := string(head[:min(2, len(head))]); wide == "\xff\xfe" || wide == "\xfe\xff" {
-		return nil
+	var order binary.ByteOrder
+	switch string(head[:min(2, len(head))]) {
+	case "\xff\xfe":
+		order = binary.LittleEndian
+	case "\xfe\xff":
+		order = binary.BigEndian
 	}
 	buffer := make([]byte, 32<<10)
 	for {
-		n, err := r.Read(buffer)
-		for _, b := range buffer[:n] {
-			if b < ' ' && (b < '\t' || b == '\v' || b > '\r' && b != '\x1b') {
-				return errUnsupported
-			}
+		n, err := io.ReadFull(r, buffer)
+		if !textual(buffer[:n], order) {
+			return errUnsupported
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
 		if err != nil {
@@ -148,6 +152,21 @@ func onlyText(head []byte, r io.Reader) error {
 		}
 	}
 }
+
+// textual tells whether there are no control characters in a text of single bytes, or of double bytes when it has an order of them.
+func textual(b []byte, order binary.ByteOrder) bool {
+	if order == nil {
+		return !slices.ContainsFunc(b, func(c byte) bool { return controls(uint16(c)) })
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		if controls(order.Uint16(b)) {
+			return false
+		}
+	}
+	return len(b) == 0
+}
+
+func controls(c uint16) bool { return c < ' ' && (c < '\t' || c == '\v' || c > '\r' && c != '\x1b') }
 
 // label is the content type that an attachment is shown and downloaded with. The content has been found to be of an allowed type; the sender
 // may call it another allowed one (ATT-04), and knows better whether text is a table.

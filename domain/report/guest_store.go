@@ -64,14 +64,16 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	}
 	of := ""
 	if s.channels != nil {
-		of = ` where coalesce(r.booking_platform, 'null') = any(@channels) and r.id is not null`
+		of = ` and coalesce(r.id is not null and coalesce(r.booking_platform, 'null') = any(@channels), false)`
 		args["channels"] = s.channels
 	}
-	// Settled stays are most of them and are looked up all at once, open ones one by one.
-	sums, open, reading := `coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as charges,
-				coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments`, "", "materialized"
+	// Settled stays are most of them and are looked up all at once, open ones one by one. A full join is never done as a search per stay, which
+	// is what a left join becomes where the planner takes a team for a new one; no condition, not even of who reads told, may tell that it could be
+	// one.
+	sums, open, reading, join := `coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as charges,
+				coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments`, "", "materialized", "full"
 	if s.balancesOnly {
-		sums, open, reading = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized"
+		sums, open, reading, join = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized", "left"
 	}
 	return `with booked as (
 			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, ` + sums + `
@@ -80,13 +82,15 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 				and e.ledger = 'trust' and e.status = 'active'` + where + `
 			group by 1, 2, 3` + open + `
 		), stays as ` + reading + ` (
-			select id, status, check_in, check_out, booking_platform, guest_name, confirmation_code from reservation where team_id = @team
-		), told as (
+			select id, status, check_in, check_out, booked_at, cancelled_at, booking_platform, guest_name, confirmation_code
+			from reservation where team_id = @team
+		), told as ` + reading + ` (
 			select ` + occupancySQL + ` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
 				b.listing_id, case when b.txn_code is not null then b.of end as source_id, coalesce(b.txn_code, '') as txn_code,
-				r.check_in, r.check_out, b.charges, b.payments,
+				r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code, b.charges, b.payments,
 				@search::text = '' or coalesce(r.guest_name ilike @search, false) or coalesce(r.confirmation_code ilike @search, false) as matches
-			from booked b left join stays r on r.id = b.of and b.txn_code is null` + of + `
+			from (select *, case when txn_code is null then of end as stay, true as is_booked from booked) b ` + join + ` join stays r on r.id = b.stay
+			where coalesce(b.is_booked, false)` + of + `
 		)`, args
 }
 

@@ -25,11 +25,10 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	q := page.Query{
 		From: "(" + with + `
 			select t.status, ` + statusOrder + `t.status) as place, t.listing_id, l.name as listing_name, t.reservation_id, t.source_id, t.txn_code,
-				r.guest_name, r.confirmation_code, r.booking_platform, r.check_in, r.check_out, r.booked_at, r.cancelled_at,
+				t.guest_name, t.confirmation_code, t.booking_platform, t.check_in, t.check_out, t.booked_at, t.cancelled_at,
 				x.short_ref as transaction_ref, e.txn_at as transaction_date, coalesce(x.description, e.description) as description,
 				t.charges::bigint as charges, t.payments::bigint as payments, @date::date as as_of, @currency::text as currency
 			from told t left join listing l on l.team_id = @team and l.id = t.listing_id
-			left join reservation r on r.team_id = @team and r.id = t.reservation_id
 			left join lateral (select o.txn_at, o.description, o.transaction_id from ledger_entry o
 				where o.team_id = @team and o.source_id = t.source_id and o.txn_code = t.txn_code order by o.ref limit 1) e on t.txn_code <> ''
 			left join transaction x on x.team_id = @team and x.id = e.transaction_id

@@ -10,7 +10,9 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"net/http"
+	"time"
 
 	"golang.org/x/image/draw"
 
@@ -27,6 +29,8 @@ const (
 	// A kept logo fits into this box: twice the resolution of print in the place that papers have for it.
 	logoWidth, logoHeight = 800, 320
 	logoQuality           = 90
+	// DrawTime bounds the decoding: a small JPEG can go over its picture tens of thousands of times.
+	drawTime = 5 * time.Second
 )
 
 // Logo is the image on the team's papers, as it is kept.
@@ -83,7 +87,7 @@ func (in *logoInput) Resolve() []apierr.Issue {
 
 var errNoImage = apierr.Issue{Message: "Content is no sound PNG or JPEG", Code: "contentTypeNotSupported", Path: []any{}, Schema: "body"}
 
-// drawLogo decodes one image at a time, since each takes up to 200 MB.
+// drawLogo decodes one image at a time, since each takes up to 350 MB: a progressive JPEG of four colors.
 func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInput) (*drawn, error) {
 	select {
 	case h.drawing <- struct{}{}:
@@ -91,20 +95,48 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return draws(in.Raw)
-}
-
-// draws makes the kept logo of a sent one. A PNG stays one, for its transparency.
-func draws(sent []byte) (*drawn, error) {
-	source, format, err := image.Decode(bytes.NewReader(sent))
+	decoding, cancel := context.WithTimeout(ctx, drawTime)
+	defer cancel()
+	source, format, err := image.Decode(untilDone{decoding, bytes.NewReader(in.Raw)})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, apierr.BadRequest.At(errNoImage)
 	}
+	turn := asItIs
+	if format == "jpeg" {
+		turn = orientation(in.Raw)
+	}
+	return draws(source, format, turn)
+}
+
+// untilDone ends a decoder that nobody waits for any more.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // a reader is called without one
+	r   io.Reader
+}
+
+// Read gives a little at a time, since that is how often the time is looked at.
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p[:min(len(p), 1<<10)])
+}
+
+// draws makes the kept logo of a sent one, upright. A PNG stays one, for its transparency.
+func draws(source image.Image, format string, turn int) (out *drawn, err error) {
 	size := source.Bounds().Size()
-	scale := min(1, float64(logoWidth)/float64(size.X), float64(logoHeight)/float64(size.Y))
-	out := &drawn{width: max(1, int(float64(size.X)*scale+0.5)), height: max(1, int(float64(size.Y)*scale+0.5))}
-	target := image.NewRGBA(image.Rect(0, 0, out.width, out.height))
+	boxWidth, boxHeight := float64(logoWidth), float64(logoHeight)
+	if turn >= turned {
+		boxWidth, boxHeight = boxHeight, boxWidth
+	}
+	scale := min(1, boxWidth/float64(size.X), boxHeight/float64(size.Y))
+	target := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*scale+0.5)), max(1, int(float64(size.Y)*scale+0.5))))
 	draw.CatmullRom.Scale(target, target.Bounds(), source, source.Bounds(), draw.Src, nil)
+	target = upright(target, turn)
+	out = &drawn{width: target.Rect.Dx(), height: target.Rect.Dy()}
 	var b bytes.Buffer
 	if format == "png" {
 		out.contentType, err = "image/png", png.Encode(&b, target)

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -134,4 +135,86 @@ func TestHostileLogos(t *testing.T) {
 	reader.Get("/team/logo").Want(200)
 	reader.Put("/team/logo", good).WantError(apierr.CodeForbidden, "")
 	reader.Delete("/team/logo").WantError(apierr.CodeForbidden, "")
+}
+
+// A camera tells how it was held instead of turning the picture.
+func TestALogoIsKeptUpright(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	m := image.NewRGBA(image.Rect(0, 0, 1600, 800)) // black, blue in the upper left quarter
+	for y := range 800 {
+		for i := range 1600 {
+			m.SetRGBA(i, y, color.RGBA{A: 255})
+			if i < 800 && y < 400 {
+				m.SetRGBA(i, y, color.RGBA{B: 250, A: 255})
+			}
+		}
+	}
+	photo := encoded(t, "jpeg", m)
+	for i, blue := range [...]image.Point{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {1, 1}, {0, 1}} {
+		width, height := 640, 320
+		if i >= 4 {
+			width, height = 160, 320
+		}
+		for _, order := range []binary.AppendByteOrder{binary.BigEndian, binary.LittleEndian} {
+			tiff := []byte("MM")
+			if order == binary.LittleEndian {
+				tiff = []byte("II")
+			}
+			tiff = order.AppendUint32(order.AppendUint16(tiff, 42), 8)
+			for _, v := range []uint16{2, 0x010f, 2, 0, 0, 0, 0, 0x0112, 3} {
+				tiff = order.AppendUint16(tiff, v)
+			}
+			tiff = append(order.AppendUint16(order.AppendUint32(tiff, 1), uint16(i+1)), 0, 0)
+			exif := "Exif\x00\x00" + string(tiff)
+			sent := photo[:2] + "\xff\xe1" + string(binary.BigEndian.AppendUint16(nil, uint16(len(exif)+2))) + exif + photo[2:]
+			x.Put("/team/logo", sent).Want(200)
+			got, _ := kept(t, x)
+			_, _, b, _ := got.At(blue.X*(width-1), blue.Y*(height-1)).RGBA()
+			_, _, other, _ := got.At((1-blue.X)*(width-1), (1-blue.Y)*(height-1)).RGBA()
+			if got.Bounds().Dx() != width || got.Bounds().Dy() != height || b < 0xe000 || other > 0x1000 {
+				t.Errorf("%v %d: %v, %x and %x", order, i+1, got.Bounds(), b, other)
+			}
+		}
+	}
+	photo = encoded(t, "jpeg", mark(40, 20))
+	for _, exif := range []string{"", "Exif", "Exif\x00\x00", "Exif\x00\x00MM\x00\x2a", "Exif\x00\x00MM\x00\x2a\xff\xff\xff\xff", "Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\xff\xff\x01\x12\x00\x03"} {
+		r := x.Put("/team/logo", photo[:2]+"\xff\xe1"+string(binary.BigEndian.AppendUint16(nil, uint16(len(exif)+2)))+exif+photo[2:]).Want(200)
+		if r.Int("width") != 40 || r.Int("height") != 20 {
+			t.Errorf("%q: %s", exif, r.Body)
+		}
+	}
+}
+
+// passes is a JPEG of 16 megapixels that goes over its picture again and again, in 41 bytes each time.
+func passes(n int) string {
+	var b bytes.Buffer
+	segment := func(marker byte, content ...byte) {
+		b.Write([]byte{0xff, marker})
+		b.Write(binary.BigEndian.AppendUint16(nil, uint16(len(content)+2)))
+		b.Write(content)
+	}
+	b.WriteString("\xff\xd8")
+	segment(0xdb, append([]byte{0}, bytes.Repeat([]byte{1}, 64)...)...)
+	segment(0xc2, 8, 0x0f, 0xa0, 0x0f, 0xa0, 1, 1, 0x11, 0)
+	segment(0xc4, append(append([]byte{0x10, 1}, make([]byte, 15)...), 0xe0)...) // one code, of one bit: many blocks are empty
+	for range n {
+		segment(0xda, 1, 1, 0, 1, 63, 0)
+		b.WriteString(strings.Repeat("\x7e\xfc\xfd\xf9\xfb\xf3\xf7\xe7\xef\xcf\xdf\x9f\xbf\x3f\x7e", 2)) // so many: 15 bits of them
+	}
+	b.WriteString("\xff\xd9")
+	return b.String()
+}
+
+func TestALogoThatTakesForeverIsGivenUp(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	start := time.Now()
+	x.Put("/team/logo", passes(10)).Want(200)
+	if got := x.Put("/team/logo", passes(40_000)).WantError(apierr.CodeBadRequest, ""); got.String("issues.0.code") != "contentTypeNotSupported" {
+		t.Errorf("%s", got.Body)
+	}
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("took %v", took)
+	}
 }

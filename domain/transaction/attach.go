@@ -43,7 +43,7 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	for _, d := range drafts {
 		var issues []apierr.Issue
 		for i, a := range d.attach {
-			if !slices.Contains(known, a) {
+			if _, found := slices.BinarySearchFunc(known, a, id.ID.Compare); !found {
 				issues = append(issues, issueAt("Attachment is not known", "attachmentNotFound", "attachmentIds", i))
 			}
 		}

@@ -37,7 +37,6 @@ type Filter struct {
 	Search                  string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
 	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
 	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
-	IncludeLines            bool         `query:"includeLines" json:"includeLines,omitempty"`
 
 	// actor is for whom a soft close does not hold when he is one of its posters; nobody in an export.
 	actor id.ID
@@ -92,10 +91,10 @@ const (
 					and s.currency = e.currency and e.txn_at <= s.end_at))))`
 )
 
-// ListQuery is the list of transactions that a valid filter selects, in rows of Transaction. The caller sets the argument team.
+// ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columns(f.IncludeLines), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: sorts, Default: "-date", ID: "t.id",
+		Columns: columns(false), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: sorts, Default: "-date", ID: "t.id",
 	}
 	with := func(given bool, condition, name string, value any) {
 		if given {
@@ -160,13 +159,14 @@ type listInput struct {
 	page.Params
 	Sort string `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -date."`
 	Filter
+	IncludeLines bool `query:"includeLines"`
 	operation.Include
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
 	in.actor = tx.Actor.User
 	q := ListQuery(in.Filter)
-	q.Args["team"] = tx.Team
+	q.Columns, q.Args["team"] = columns(in.IncludeLines), tx.Team
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

@@ -162,6 +162,34 @@ func TestStreamsServeRangesAndValidators(t *testing.T) {
 	x.Get("/file", "If-None-Match", `"v1"`).Want(http.StatusNotModified)
 }
 
+// halfway is content of ten bytes that breaks off in the middle.
+type halfway struct{ *strings.Reader }
+
+func (h halfway) Read(p []byte) (int, error) {
+	if h.Len() < 10 {
+		return 0, errPrivate
+	}
+	return h.Reader.Read(p[:min(len(p), 5)])
+}
+
+func (halfway) Close() error { return nil }
+
+func TestAStreamThatBreaksOffIsLogged(t *testing.T) {
+	t.Parallel()
+	var log logbook
+	file := api.Stream(api.Endpoint{Method: http.MethodGet, Path: "/half", ID: "half"},
+		func(context.Context, *db.DB, db.Scope, *api.None) (*api.Content, error) {
+			return &api.Content{Reader: halfway{strings.NewReader("0123456789")}, Filename: "a.txt", ContentType: "text/plain"}, nil
+		})
+	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{file}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if r := x.Get("/half").Want(200); string(r.Body) != "01234" {
+		t.Errorf("%s", r.Body)
+	}
+	if lines := log.take(); !strings.Contains(lines, errPrivate.Error()) || !strings.Contains(lines, "level=ERROR") {
+		t.Errorf("logged %s", lines)
+	}
+}
+
 func TestListsThatContradictThemselvesDoNotStart(t *testing.T) {
 	t.Parallel()
 	type floating struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -91,7 +92,7 @@ func common(h http.Header, rc *requestContext) {
 }
 
 // maxRanges is how many parts of some content one request can ask for.
-const maxRanges = 80000
+const maxRanges = 8
 
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestContext, c *Content) int {
 	defer func() { _ = c.Reader.Close() }()
@@ -111,8 +112,25 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestConte
 		r.Header.Del("Range") // each one costs a request to an object store; a server may answer with the whole
 	}
 	record := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
-	http.ServeContent(record, r, "", c.Modified, c.Reader)
+	content := &contentReader{ReadSeeker: c.Reader}
+	http.ServeContent(record, r, "", c.Modified, content)
+	rc.cause = content.failed // the client sees that bytes are missing; the log says why
 	return record.status
+}
+
+// contentReader remembers what a store failed with.
+type contentReader struct {
+	io.ReadSeeker
+	failed error
+}
+
+// Read gives the next bytes.
+func (c *contentReader) Read(p []byte) (int, error) {
+	n, err := c.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed = err
+	}
+	return n, err
 }
 
 type statusRecorder struct {

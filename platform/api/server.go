@@ -76,8 +76,8 @@ type requestContext struct {
 	scope     db.Scope
 	requestID string
 	dryRun    bool
-	key       string            // Idempotency-Key
-	digest    [sha256.Size]byte // tells the request from another with the same key; kept only as rc.mac of it
+	key       string                      // Idempotency-Key
+	digest    [sha256.Size]byte           // tells the request from another with the same key; kept only as rc.mac of it
 	again     func(context.Context) error // checks the credential of an upload once more
 	cause     error
 }

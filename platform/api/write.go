@@ -154,7 +154,7 @@ func (rc *requestContext) received(ctx context.Context, in reflect.Value) error 
 	if ok && upload.sum != nil {
 		upload.sum.Sum(rc.digest[:0])
 	}
-	return nil
+	return rc.again(ctx)
 }
 
 // claimKey takes the key for this request; a key older than a day is free again. A request with the same key that is under way is waited for.

@@ -58,6 +58,7 @@ func (t *table) measure(s *sheet) {
 
 // fit finds the largest text size at which figures stay on one line and words are whole, and tells whether there is one.
 func (t *table) fit(s *sheet, width float64) bool {
+	t.gap = cellGap
 	if len(t.columns) == 0 || t.count() == 0 {
 		t.size = bodySize
 		return true
@@ -73,24 +74,28 @@ func (t *table) fit(s *sheet, width float64) bool {
 	return false
 }
 
-// squeeze sets columns for which there is no room. Words in heads break first, and figures only when there is no other way; nothing is lost
-// even then.
+// squeeze sets columns for which there is no room. Words in heads break first, then the text becomes smaller and stands closer, and figures
+// break only when there is no other way; nothing is lost even then.
 func (t *table) squeeze(s *sheet, width float64) {
-	for _, unbroken := range []float64{44, 36, 28} {
-		if t.spread(s, width, unbroken) {
-			return
+	for _, gap := range []float64{cellGap, cellGap / 2} {
+		for _, size := range []float64{6.5, 6, 5.5, 5} {
+			for _, unbroken := range []float64{44, 36, 28} {
+				if t.size, t.gap = size, gap; t.spread(s, width, unbroken) {
+					return
+				}
+			}
 		}
 	}
 	count := float64(len(t.columns) - 1)
-	t.columns[0].width = max(width/(count+1)-cellGap, min(leastText, width/4))
+	t.columns[0].width = max(width/(count+1)-t.gap, min(leastText, width/4))
 	for i := 1; i < len(t.columns); i++ {
-		t.columns[i].width = max((width-t.columns[0].width)/count-cellGap, 4)
+		t.columns[i].width = max((width-t.columns[0].width)/count-t.gap, 4)
 	}
 }
 
 // spread sets the widths and tells whether everything has room. Words of heads are kept whole up to unbroken points.
 func (t *table) spread(s *sheet, width, unbroken float64) bool {
-	width -= cellGap * float64(len(t.columns)-1)
+	width -= t.gap * float64(len(t.columns)-1)
 	const slack = 0.1 // rounding must not break a line that fits exactly
 	open := t.open()
 	least := make([]float64, len(t.columns))

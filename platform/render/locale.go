@@ -38,6 +38,14 @@ func localeTag(locale string) string {
 	return tag
 }
 
+// languageOf is the language that a document is read out in: English whatever the locale, unless it was given other words.
+func languageOf(given StatementLabels, tag string) string {
+	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
+		return tag
+	}
+	return "en"
+}
+
 func region(tag string) string {
 	parts := strings.Split(strings.ToLower(tag), "-")
 	for _, part := range parts[1:] {

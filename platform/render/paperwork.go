@@ -10,6 +10,15 @@ import (
 
 const sectionGap = 22.0
 
+// What stands above the tables is not broken over pages. Texts of immoderate length are cut off there, so that it has room on the first page
+// or on one of its own.
+const (
+	letterheadLines = 12 // of the sender
+	titleLines      = 6
+	belowLines      = 5 // below the title
+	factLines       = 6
+)
+
 // paperwork is what all documents have: a sender, a title, what it is about, key figures, tables, notes and footers.
 type paperwork struct {
 	sheet
@@ -43,12 +52,15 @@ func (p *paperwork) letterhead() error {
 	const detailsWidth = 220.0
 	logoRight := p.team.LogoRight && len(p.team.Logo) > 0
 	top, logoEnd, y := p.y, p.y, p.y
+	left := letterheadLines
 	set := func(text string, st style) {
-		if text == "" {
+		if text == "" || left == 0 {
 			return
 		}
 		e := p.doc.Open(p.sect, pdf.P)
-		for _, line := range p.wrap(text, st, detailsWidth) {
+		lines := p.few(text, st, detailsWidth, min(left, 4))
+		left -= len(lines)
+		for _, line := range lines {
 			if logoRight {
 				p.text(e, p.left, y, line, st)
 			} else {
@@ -66,7 +78,11 @@ func (p *paperwork) letterhead() error {
 		logoEnd += high
 		set(p.team.Name, name)
 	} else {
-		logoEnd = p.paragraph(block{pdf.P, p.left, p.right - p.left - detailsWidth - 20, big}, top, p.team.Name)
+		wide := p.right - p.left - detailsWidth - 20
+		if len(p.wrap(p.team.Name, big, wide)) > 3 {
+			big.size = 10
+		}
+		logoEnd = p.paragraph(block{pdf.P, p.left, wide, big}, top, strings.Join(p.few(p.team.Name, big, wide, 6), "\n"))
 	}
 	for _, detail := range append(append([]string(nil), p.team.Address...), p.team.Phone, p.team.Email) {
 		set(detail, small)
@@ -115,14 +131,18 @@ func (p *paperwork) heading(above, title, below string) {
 		wide -= 180
 	}
 	if title != "" {
+		if len(p.wrap(title, big, wide)) > 3 {
+			big.size = 13
+		}
 		e := p.doc.Open(p.sect, pdf.Heading1)
-		for _, line := range p.wrap(title, big, wide) {
+		for _, line := range p.few(title, big, wide, titleLines) {
 			p.text(e, p.left, p.y, line, big)
 			p.y += big.size * 1.25
 		}
 		p.doc.End(e)
 	}
-	p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left, style{size: 9, colour: muted}}, p.y+1, below)
+	small := style{size: 9, colour: muted}
+	p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left, small}, p.y+1, strings.Join(p.few(below, small, p.right-p.left, belowLines), "\n"))
 }
 
 // fact is one of several texts that stand beside each other.
@@ -147,7 +167,7 @@ func (p *paperwork) band(facts []fact) {
 		e := p.doc.Open(p.sect, pdf.P)
 		p.text(e, x, p.y, p.fit(fact.label, label, wide-8), label)
 		y := p.y + label.lead() + 1
-		for _, line := range p.wrap(fact.value, value, wide-8) {
+		for _, line := range p.few(fact.value, value, wide-8, factLines) {
 			p.text(e, x, y, line, value)
 			y += value.lead()
 		}

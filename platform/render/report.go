@@ -7,7 +7,7 @@ import "time"
 type ReportDoc struct {
 	Title    string    // such as "Trust reconciliation"; also the document's title for readers
 	Subtitle string    // such as a period or a day, ready to show
-	Locale   string    // language tag: writes amounts and dates, sets the document's language and the paper size
+	Locale   string    // language tag: writes amounts and dates, sets the paper size, and the document's language when Labels are given
 	Currency string    // ISO 4217
 	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
 
@@ -46,7 +46,7 @@ const (
 	ReportDate    ReportKind = "date"    // string YYYY-MM-DD
 	ReportAmount  ReportKind = "amount"  // money.Cents
 	ReportInteger ReportKind = "integer" // int
-	ReportPercent ReportKind = "percent" // string, ready to show
+	ReportPercent ReportKind = "percent" // string such as 12.5%, shown with the decimal sign of the locale
 )
 
 // ReportRow is one row. Cells are in the order of the columns: string, int, money.Cents, or nil for an empty one; a nil pointer counts as

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"stayledger/platform/pdf"
@@ -35,7 +36,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 	}
 	p.choosePaper(tables)
 	p.doc = pdf.New(w, pdf.Info{
-		Title: joined(" – ", title, subtitle), Author: p.team.Name, Subject: title, Lang: p.tag, Created: doc.Created,
+		Title: joined(" – ", title, subtitle), Author: p.team.Name, Subject: title, Lang: languageOf(doc.Labels, p.tag), Created: doc.Created,
 	}, &fonts)
 	p.sect = p.doc.Open(nil, pdf.Sect)
 	p.newPage()
@@ -113,26 +114,32 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 	value := style{bold: true, size: 9.5, colour: ink}
 	perLine := max(1, min(int(width/120), 4, len(facts)))
 	wide := width/float64(perLine) - 10
-	for i := 0; i < len(facts); i += perLine {
-		lowest := p.y
-		for k, fact := range facts[i:min(i+perLine, len(facts))] {
-			text := dateText(p.legible.line(fact.Value), p.tag)
-			if strings.TrimSpace(text) == "" {
+	for chunk := range slices.Chunk(facts, perLine) {
+		values := make([][]string, len(chunk))
+		most := 0
+		for i, fact := range chunk {
+			if text := strings.TrimSpace(dateText(p.legible.line(fact.Value), p.tag)); text != "" {
+				values[i] = p.few(text, value, wide, factLines)
+			}
+			most = max(most, len(values[i]))
+		}
+		high := label.lead() + 1 + float64(most)*value.lead()
+		p.room(high)
+		for i, fact := range chunk {
+			if values[i] == nil {
 				continue
 			}
-			x := p.left + float64(k)*(wide+10)
+			x := p.left + float64(i)*(wide+10)
 			e := p.doc.Open(p.sect, pdf.P)
 			p.text(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
-			y := p.y + label.lead() + 1
-			for _, line := range p.wrap(text, value, wide) {
-				p.text(e, x, y, line, value)
-				y += value.lead()
+			for n, line := range values[i] {
+				p.text(e, x, p.y+label.lead()+1+float64(n)*value.lead(), line, value)
 			}
 			p.doc.End(e)
-			lowest = max(lowest, y)
 		}
-		p.y = lowest + 9
-		p.room(40)
+		if most > 0 {
+			p.y += high + 9
+		}
 	}
 	return p.y
 }

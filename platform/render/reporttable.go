@@ -59,8 +59,12 @@ func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 		return tableCell{text: p.integerText(v), negative: v < 0}
 	case string:
 		text := p.legible.line(v)
-		if kind == ReportDate {
+		switch kind {
+		case ReportDate:
 			text = dateText(text, p.tag)
+		case ReportPercent:
+			text = percentText(text, p.tag)
+		case ReportText, ReportAmount, ReportInteger:
 		}
 		return tableCell{text: text}
 	}

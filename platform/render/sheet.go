@@ -177,6 +177,16 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 	return lines
 }
 
+// few is wrap with at most so many lines, of which the last then ends with an ellipsis.
+func (s *sheet) few(text string, st style, width float64, most int) []string {
+	lines := s.wrap(text, st, width)
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = s.fit(lines[most-1]+" …", st, width)
+	}
+	return lines
+}
+
 // head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a better place to break.
 func (s *sheet) head(word string, st style, width float64) int {
 	used, better := 0.0, 0

@@ -10,7 +10,7 @@ import (
 // in them that is no date is shown as it is. Amounts are cents of Currency. Empty parts are left out.
 type StatementDoc struct {
 	Title    string    // such as "Owner statement"; also the document's title for readers
-	Locale   string    // language tag: writes amounts and dates, sets the document's language and the paper size
+	Locale   string    // language tag: writes amounts and dates, sets the paper size, and the document's language when Labels are given
 	Currency string    // ISO 4217
 	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
 
@@ -55,7 +55,8 @@ type StatementListing struct {
 	Address string
 }
 
-// StatementOwner is a recipient. SplitPercent is ready to show, such as "60%"; without it no share is shown.
+// StatementOwner is a recipient. SplitPercent is such as "12.5%" and shown with the decimal sign of the locale; without
+// it no share is shown.
 type StatementOwner struct {
 	Name         string
 	Address      []string

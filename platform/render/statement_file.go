@@ -64,7 +64,7 @@ func (f *statementFile) add(doc StatementDoc) error {
 	if n := len(doc.Reservations.Columns); n > maxColumns {
 		return fmt.Errorf("%w: %d of at most %d", ErrTooWide, n, maxColumns)
 	}
-	l := legible{f.fonts}
+	l, labels := legible{f.fonts}, doc.Labels
 	doc = l.statement(doc)
 	p := &statementPage{doc: doc, paperwork: paperwork{
 		sheet: sheet{fonts: f.fonts}, legible: l, team: doc.Team, labels: doc.Labels, tag: localeTag(doc.Locale), currency: doc.Currency,
@@ -77,7 +77,7 @@ func (f *statementFile) add(doc StatementDoc) error {
 	if f.doc == nil {
 		f.doc = pdf.New(f.w, pdf.Info{
 			Title: joined(" – ", doc.Title, doc.Listing.Name, p.period()), Author: doc.Team.Name,
-			Subject: joined(" ", doc.Labels.Statement, doc.Statement.ID), Lang: p.tag, Created: doc.Created,
+			Subject: joined(" ", doc.Labels.Statement, doc.Statement.ID), Lang: languageOf(labels, p.tag), Created: doc.Created,
 		}, f.fonts)
 	}
 	p.paperwork.doc = f.doc

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 )
 
 const (
-	// The cardOwners are how many owners stand beside the summary with address and share; more become a table, and only
-	// their names stand there, on at most nameLines lines.
+	// The cardOwners are how many owners stand beside the summary with address and share; when they are more, or need more room, they become
+	// a table, and only their names stand there, on at most nameLines lines.
 	cardOwners = 4
 	nameLines  = 12
 )
@@ -38,7 +39,12 @@ func (p *statementPage) draw(tables []*table) error {
 		{p.labels.Status, p.doc.Statement.Status, 0.20},
 		{p.labels.Currency, strings.ToUpper(p.doc.Currency), 0.16},
 	})
-	p.recipientsAndSummary()
+	cards, high := p.cards()
+	p.room(high)
+	if !cards {
+		tables = slices.Insert(tables, 0, p.ownerTable())
+	}
+	p.recipientsAndSummary(cards)
 	for _, t := range tables {
 		p.section(t)
 	}
@@ -48,9 +54,9 @@ func (p *statementPage) draw(tables []*table) error {
 	return nil
 }
 
-// tables are those of the statement in their order.
+// tables are those of the statement in their order, after that of the owners if there is one.
 func (p *statementPage) tables() []*table {
-	out := []*table{p.ownerTable()}
+	var out []*table
 	for i := range p.doc.Tables {
 		out = append(out, p.reportTable(&p.doc.Tables[i]))
 	}
@@ -70,11 +76,12 @@ func (p *statementPage) period() string {
 	return start + " – " + end
 }
 
-// recipientsAndSummary sets the owners on the left and the summary on the right. The summary may run over the page; the owners beside it
-// are few.
-func (p *statementPage) recipientsAndSummary() {
+func (p *statementPage) recipientsWidth() float64 { return p.right - p.left - summaryWidth - 32 }
+
+// recipientsAndSummary sets the owners on the left, for whom there is room, and the summary on the right, which may run over the page.
+func (p *statementPage) recipientsAndSummary(cards bool) {
 	page := p.pages
-	lowest := p.recipients(p.right - p.left - summaryWidth - 32)
+	lowest := p.recipients(p.recipientsWidth(), cards)
 	if len(p.doc.Summary) > 0 {
 		p.summary(p.right-summaryWidth, p.right, p.doc.Summary)
 	}
@@ -83,55 +90,83 @@ func (p *statementPage) recipientsAndSummary() {
 	}
 }
 
+// ownerText is a text about an owner and the distance above it.
+type ownerText struct {
+	gap   float64
+	text  string
+	style style
+}
+
+// cardOf is what stands about an owner beside the summary.
+func (p *statementPage) cardOf(o *StatementOwner) []ownerText {
+	card := []ownerText{{0, o.Name, style{bold: true, size: 10, colour: ink}}}
+	for _, address := range o.Address {
+		card = append(card, ownerText{0, address, style{size: 8.5, colour: muted}})
+	}
+	if o.SplitPercent != "" {
+		share := joined(" · ", percentText(o.SplitPercent, p.tag), p.total(o.ShareCents))
+		card = append(card, ownerText{2, share, style{size: 8.5, colour: ink}})
+	}
+	return card
+}
+
+const cardGap = 9.0 // between owners
+
+// cards tells whether all owners have room beside the summary, and how high they or else their names are.
+func (p *statementPage) cards() (fit bool, high float64) {
+	if len(p.doc.Owners) == 0 {
+		return true, 0
+	}
+	title := titleStyle.lead() + 6
+	high = title
+	for i := range p.doc.Owners[:min(cardOwners, len(p.doc.Owners))] {
+		for _, t := range p.cardOf(&p.doc.Owners[i]) {
+			high += t.gap + float64(len(p.wrap(t.text, t.style, p.recipientsWidth())))*t.style.lead()
+		}
+		high += cardGap
+	}
+	if len(p.doc.Owners) <= cardOwners && p.y+high <= p.bottom {
+		return true, high
+	}
+	return false, title + float64(len(p.nameLines(p.recipientsWidth())))*namesStyle.lead()
+}
+
 // recipients names the owners and returns where that ends; the position stays.
-func (p *statementPage) recipients(width float64) float64 {
+func (p *statementPage) recipients(width float64, cards bool) float64 {
 	if len(p.doc.Owners) == 0 {
 		return p.y
 	}
 	y := p.paragraph(block{pdf.Heading2, p.left, width, titleStyle}, p.y, p.labels.PreparedFor) + 6
-	if len(p.doc.Owners) > cardOwners {
-		return p.names(y, width)
+	if !cards {
+		return p.paragraph(block{pdf.P, p.left, width, namesStyle}, y, strings.Join(p.nameLines(width), "\n"))
 	}
-	name := block{pdf.P, p.left, width, style{bold: true, size: 10, colour: ink}}
-	small := block{pdf.P, p.left, width, style{size: 8.5, colour: muted}}
-	share := block{pdf.P, p.left, width, style{size: 8.5, colour: ink}}
-	for _, owner := range p.doc.Owners {
-		y = p.paragraph(name, y, owner.Name)
-		for _, address := range owner.Address {
-			y = p.paragraph(small, y, address)
+	for i := range p.doc.Owners {
+		for _, t := range p.cardOf(&p.doc.Owners[i]) {
+			y = p.paragraph(block{pdf.P, p.left, width, t.style}, y+t.gap, t.text)
 		}
-		if owner.SplitPercent != "" {
-			y = p.paragraph(share, y+2, joined(" · ", owner.SplitPercent, p.total(owner.ShareCents)))
-		}
-		y += 9
+		y += cardGap
 	}
-	return y - 9
+	return y - cardGap
 }
 
-// names sets the owners as running text; who does not fit here stands in the table of owners.
-func (p *statementPage) names(y, width float64) float64 {
-	plain := style{size: 9, colour: ink}
+var namesStyle = style{size: 9, colour: ink}
+
+// nameLines are the owners as running text; who does not fit here stands in the table of owners.
+func (p *statementPage) nameLines(width float64) []string {
 	all := make([]string, len(p.doc.Owners))
 	for i, owner := range p.doc.Owners {
 		all[i] = owner.Name
 	}
-	lines := p.wrap(strings.Join(all, ", "), plain, width)
-	if len(lines) > nameLines {
-		lines = append(lines[:nameLines], "…")
-	}
-	return p.paragraph(block{pdf.P, p.left, width, plain}, y, strings.Join(lines, "\n"))
+	return p.few(strings.Join(all, ", "), namesStyle, width, nameLines)
 }
 
-// ownerTable lists the owners when they are too many to stand beside the summary.
+// ownerTable lists the owners when there is no room for them beside the summary.
 func (p *statementPage) ownerTable() *table {
 	t := &table{title: p.labels.Owners, columns: []tableColumn{
 		{head: p.labels.Owner, text: true}, {head: p.labels.Share, right: true}, {head: p.labels.Amount, right: true},
 	}}
-	if len(p.doc.Owners) <= cardOwners {
-		return t
-	}
 	for _, owner := range p.doc.Owners {
-		row := []tableCell{{text: owner.Name, below: strings.Join(owner.Address, ", ")}, {text: owner.SplitPercent}, {}}
+		row := []tableCell{{text: owner.Name, below: strings.Join(owner.Address, ", ")}, {text: percentText(owner.SplitPercent, p.tag)}, {}}
 		if owner.SplitPercent != "" {
 			row[2] = p.amountCell(owner.ShareCents)
 		}

@@ -3,7 +3,7 @@ package render
 import "stayledger/platform/pdf"
 
 const (
-	cellGap   = 12.0 // between columns
+	cellGap   = 12.0 // between columns that have room
 	cellPad   = 3.5  // above and below the text of a row
 	indent    = 11.0 // of a level
 	headSize  = 7.5
@@ -41,6 +41,7 @@ type table struct {
 	rows      []tableRow
 	total     *tableRow
 	size      float64      // of the text, in points
+	gap       float64      // between columns, in points
 	heading   *pdf.Element // the title when it is told first; nil when it is repeated
 	tagged    bool         // its head was told to those who do not see it
 	measures  []measures
@@ -259,7 +260,7 @@ func (t *table) drawLines(s *sheet, row *laidRow, room float64, split bool) (low
 		row.lines[i] = lines
 		rest = rest || len(lines) > 0
 		lowest = max(lowest, y)
-		x += t.columns[i].width + cellGap
+		x += t.columns[i].width + t.gap
 	}
 	if !rest {
 		lowest = max(lowest, t.size*1.4)
@@ -338,7 +339,7 @@ func (t *table) drawHead(s *sheet, element *pdf.Element) {
 		if th != nil {
 			s.doc.End(th)
 		}
-		x += column.width + cellGap
+		x += column.width + t.gap
 	}
 	if tr != nil {
 		s.doc.End(tr)

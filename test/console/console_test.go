@@ -181,6 +181,15 @@ func testStatements(p *tab, o *office) {
 	p.sees("$617.28")
 	p.until(`document.activeElement === document.querySelector("#statement h1")`)
 	p.checks("statement")
+	// What no table shows is told by its entries.
+	evaluate[bool](p, `import("/console/statement.js").then((m) => {
+		const line = (section, description) => ({ section, description, date: "2026-01-02", total: 100, account: { name: "Account" } });
+		const table = { kind: "netRevenue", name: "Stays", columns: [{ name: "Sum" }], rows: [{ cells: [{ amount: 100 }] }], totals: [{ amount: 100 }] };
+		const s = { currency: "usd", tables: [table, { ...table, kind: "other", rows: [] }], lines: [line("netRevenue", "In"), line("expenses", "Out"), line("payouts", "Paid")] };
+		const text = (s) => m.sections(s).flat(9).filter(Boolean).map((e) => e.textContent).join();
+		window.told = [text(s), text({ ...s, tables: [] })];
+	}); true`)
+	p.until(`window.told && /Stays.*OutAccount/.test(told[0]) && !/InAccount|PaidAccount/.test(told[0]) && /InAccount.*OutAccount.*PaidAccount/.test(told[1])`)
 	p.click("PDF")
 	if file := p.downloaded(".pdf"); !bytes.HasPrefix(file, []byte("%PDF-")) {
 		p.t.Errorf("the file begins with %q", file[:min(8, len(file))])
@@ -266,6 +275,9 @@ func testSession(p *tab, o *office) {
 	p.block()
 	p.comeBack()
 	p.sees("● Live")
+	evaluate[bool](p, `location.hash = "#%zz"; true`)
+	p.sees("Nothing has been started yet.")
+	testAnotherKey(p, o)
 	o.revoke()
 	p.click("Exports")
 	p.click("Statements")
@@ -282,6 +294,21 @@ func testSession(p *tab, o *office) {
 		if strings.Contains(one, o.key) {
 			p.t.Errorf("the key is in an address: %s", one)
 		}
+	}
+}
+
+// testAnotherKey: a key that was kept for the tab is gone once another signs in that is not to be kept.
+func testAnotherKey(p *tab, o *office) {
+	evaluate[bool](p, `sessionStorage.setItem("stayledger.key", "sk_us_former"); true`)
+	p.block(o.base + "/teams*")
+	p.do(chromedp.Reload())
+	p.sees("The service cannot be reached.")
+	p.block()
+	evaluate[bool](p, `document.getElementById("stay").checked = false; true`)
+	p.signIn(o.key)
+	p.sees("Nothing has been started yet.")
+	if kept := evaluate[string](p, `JSON.stringify(sessionStorage)`); kept != "{}" {
+		p.t.Errorf("kept for the tab: %s", kept)
 	}
 }
 

@@ -21,7 +21,7 @@ function show(id) {
 // go shows what the address names. Who went there gets the focus on its heading; who loads the page stays where the browser is.
 async function go(went) {
   if (session.team === null) return;
-  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const [name, ...rest] = location.hash.slice(1).split("/");
   const id = Object.hasOwn(places, name) ? name : "operations";
   if (place !== id) visited[place]?.leave?.();
   place = id;
@@ -142,6 +142,7 @@ function open(team, loaded) {
   problem();
   reset();
   session.team = team;
+  forget();
   if (by("stay").checked) {
     sessionStorage.setItem(store.key, session.key);
     sessionStorage.setItem(store.team, team);

@@ -23,7 +23,7 @@ let section, list, empty, live, counts, more, filters;
 let rows = new Map(); // by id, in the order shown: newest first
 let files = new Map(); // by operation: what a completed one made; it never changes
 let labels = new Map(); // by operation: what was asked for here
-let cursor = null, timer = 0, wait = quick, failures = 0, active = false, looking = 0;
+let cursor = null, timer = 0, wait = quick, failures = 0, active = false, looking = 0, rest = 0; // rest is until when the service wants to be left alone
 
 function build() {
   const choose = (id, label) => el("div", { class: "field" }, el("label", { for: id }, label), el("select", { id, onchange: refilter }, el("option", { value: "" }, "All")));
@@ -85,6 +85,10 @@ function schedule() {
 // look reads what is new. A look that was overtaken by other filters is dropped.
 async function look() {
   clearTimeout(timer);
+  if (Date.now() < rest) {
+    wait = rest - Date.now();
+    return schedule();
+  }
   const turn = ++looking;
   try {
     const found = await get("/operations", { ...selection(), limit: page });
@@ -97,7 +101,9 @@ async function look() {
   } catch (failure) {
     if (over(failure) || turn !== looking) return;
     failures++;
-    wait = Math.max(Math.min(slowest, quick * 2 ** failures), failure.wait * 1000 || 0);
+    const asked = failure.wait * 1000 || 0;
+    rest = Date.now() + asked;
+    wait = Math.max(Math.min(slowest, quick * 2 ** failures), asked);
     live.replaceChildren(...told(failure));
     if (failures === 1) announce("The list of operations could not be brought up to date.");
   }
@@ -320,8 +326,8 @@ export const operations = {
   },
   reset() {
     [rows, files, labels] = [new Map(), new Map(), new Map()];
-    [cursor, failures] = [null, 0];
-      if (list) clear();
+    [cursor, failures, rest] = [null, 0, 0];
+    if (list) clear();
     if (counts) counts.textContent = empty.textContent = live.textContent = "";
   },
 };

@@ -17,7 +17,8 @@ function shifted(month, by) {
 // usual is the last full month, or the first one that the team has statements of.
 function usual() {
   const first = session.teams.find((t) => t.id === session.team)?.effectiveStatementStartAt?.slice(0, 7) || "";
-  const last = shifted(new Date().toISOString().slice(0, 7), -1);
+  const now = new Date();
+  const last = shifted(new Date(now - now.getTimezoneOffset() * 60000).toISOString().slice(0, 7), -1); // by the user's clock
   return last < first ? first : last;
 }
 
