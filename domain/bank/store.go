@@ -8,7 +8,7 @@ import (
 const (
 	tables = `bank_record r` + beside
 
-	// beside are the tables that go with bank records r.
+	// The tables that go with bank records r.
 	beside = ` join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
 		cross join lateral (
 			select coalesce(sum(n.cent_total), 0)::bigint as cents from bank_reconciliation n

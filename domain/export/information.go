@@ -25,10 +25,7 @@ func (f *filed) address() contact.Address {
 	return *f.Address
 }
 
-var informationColumns = []struct {
-	render.Column
-	value func(f *filed) any
-}{
+var informationColumns = []goColumn[filed]{
 	{render.Column{Name: "year", Kind: render.Integer}, func(f *filed) any { return int(f.year) }},
 	{render.Column{Name: "form", Kind: render.Text}, func(f *filed) any { return f.Form }},
 	{render.Column{Name: "box", Kind: render.Text}, func(f *filed) any { return f.Box }},
@@ -66,31 +63,21 @@ func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] 
 }
 
 func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *report.InformationFilter, out *Sink) error {
-	all, _, err := report.ReadInformationReturns(ctx, tx, *f)
+	found, _, err := report.ReadInformationReturns(ctx, tx, *f)
 	if err != nil {
 		return err
 	}
-	people := make([]id.ID, len(all))
-	for i := range all {
-		people[i] = all[i].ContactID
+	people := make([]id.ID, len(found))
+	for i := range found {
+		people[i] = found[i].ContactID
 	}
 	identifiers, err := contact.TaxIdentifiers(ctx, tx, box, people)
 	if err != nil {
 		return err
 	}
-	columns, values := make([]render.Column, len(informationColumns)), make([]any, len(informationColumns))
-	for i := range informationColumns {
-		columns[i] = informationColumns[i].Column
+	rows := make([]filed, len(found))
+	for i := range found {
+		rows[i] = filed{&found[i], f.Year, identifiers[found[i].ContactID]}
 	}
-	csv := render.NewCSV(out, columns)
-	for i := range all {
-		row := filed{&all[i], f.Year, identifiers[all[i].ContactID]}
-		for n := range informationColumns {
-			values[n] = informationColumns[n].value(&row)
-		}
-		if err := csv.Row(values...); err != nil {
-			return err
-		}
-	}
-	return csv.Flush()
+	return writeTable(out, informationColumns, all(rows))
 }

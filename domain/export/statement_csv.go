@@ -115,7 +115,8 @@ func statementsCSV() Declaration[statementRows] {
 	}
 }
 
-var errEnough = errors.New("no more rows are wanted")
+// errEnough ends a reading when no more is asked for.
+var errEnough = errors.New("no more is wanted")
 
 // handed turns rows that are handed to a function into rows to range over.
 func handed[T any](each func(f func(*T) error) error) iter.Seq2[*T, error] {

@@ -67,41 +67,44 @@ func addressLines(a *contact.Address) []string {
 	return lines
 }
 
-// documentOf reads a statement as its document shows it, on the paper of the sender. The document is dated with the day after its month, so
-// that the same statement gives the same bytes whenever it is rendered.
-func documentOf(ctx context.Context, tx *db.Tx, one id.ID, sender *render.StatementTeam) (render.StatementDoc, error) {
-	s, err := statement.ReadAsOwner(ctx, tx, one)
-	if err != nil {
-		return render.StatementDoc{}, err
+// background is what the documents of statements show beside the statements.
+type background struct {
+	addresses map[id.ID]*contact.Address
+	// unplaced are accounts by statement: see unplaced.
+	unplaced map[id.ID]map[id.ID]bool
+}
+
+func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
+	if b.addresses, err = addressesOf(ctx, tx, all); err != nil {
+		return b, err
 	}
-	at, err := addressesOf(ctx, tx, s)
-	if err != nil {
-		return render.StatementDoc{}, err
-	}
-	loose, err := unplaced(ctx, tx, s)
-	if err != nil {
-		return render.StatementDoc{}, err
-	}
+	b.unplaced, err = unplaced(ctx, tx, all)
+	return b, err
+}
+
+// document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its month, so that the same
+// statement gives the same bytes whenever it is rendered.
+func (b *background) document(s *statement.Detail, sender *render.StatementTeam) render.StatementDoc {
 	doc := render.StatementDoc{
 		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
 		Statement: render.StatementRef{
 			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
 		},
-		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(at[s.Listing.ID]), ", ")},
+		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(b.addresses[s.Listing.ID]), ", ")},
 	}
 	if s.Layout != nil && !s.Layout.ShowTeamEmail {
 		doc.Team.Email = ""
 	}
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, render.StatementOwner{
-			Name: share.Name, Address: addressLines(at[share.ContactID]), SplitPercent: percent(share.Split), ShareCents: share.Amount,
+			Name: share.Name, Address: addressLines(b.addresses[share.ContactID]), SplitPercent: percent(share.Split), ShareCents: share.Amount,
 		})
 	}
 	for _, line := range s.Summary {
 		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
-	showEntries(&doc, s, loose)
-	return doc, nil
+	showEntries(&doc, s, b.unplaced[s.ID])
+	return doc
 }
 
 func statusText(s statement.Status) string {
@@ -128,21 +131,24 @@ func percent(split int64) string {
 	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }
 
-// addressesOf are the addresses of the listing and of the owners, by id.
-func addressesOf(ctx context.Context, tx *db.Tx, s *statement.Detail) (map[id.ID]*contact.Address, error) {
+// addressesOf are the addresses of the listings and of the owners, by id.
+func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
 	type row struct {
 		ID      id.ID
 		Address *contact.Address
 	}
-	owners := make([]id.ID, len(s.Shares))
-	for i := range s.Shares {
-		owners[i] = s.Shares[i].ContactID
+	var listings, owners []id.ID
+	for i := range all {
+		listings = append(listings, all[i].Listing.ID)
+		for k := range all[i].Shares {
+			owners = append(owners, all[i].Shares[k].ContactID)
+		}
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select id, address from listing where team_id = @team and id = @listing
+		select id, address from listing where team_id = @team and id = any(@listings)
 		union all
 		select id, address from contact where team_id = @team and id = any(@owners)`,
-		db.Args{"team": tx.Team, "listing": s.Listing.ID, "owners": owners})
+		db.Args{"team": tx.Team, "listings": listings, "owners": owners})
 	if err != nil {
 		return nil, fmt.Errorf("read addresses: %w", err)
 	}

@@ -51,32 +51,40 @@ func showEntries(doc *render.StatementDoc, s *statement.Detail, unplaced map[id.
 	}
 }
 
-// unplaced are the accounts whose entries no column of the layout adds up. It asks only where the tables show less than the statement adds up
-// to and the statement may be so: one with such accounts is neither saved nor published.
-func unplaced(ctx context.Context, tx *db.Tx, s *statement.Detail) (map[id.ID]bool, error) {
-	if s.Status != statement.Draft && s.Source.Type != statement.Import {
+// unplaced are, by statement, the accounts whose entries no column of the layout adds up. It asks only where the tables show less than the
+// statement adds up to and the statement may be so: one with such accounts is neither saved nor published.
+func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
+	var short []id.ID
+	for i := range all {
+		if s := &all[i]; (s.Status == statement.Draft || s.Source.Type == statement.Import) && showsLess(s) {
+			short = append(short, s.ID)
+		}
+	}
+	if len(short) == 0 {
 		return nil, nil
 	}
+	out := map[id.ID]map[id.ID]bool{}
+	err := statement.EachDetail(ctx, tx, statement.Filter{StatementIDs: short}, false, func(whole *statement.Detail) error {
+		out[whole.ID] = map[id.ID]bool{}
+		for i := range whole.Issues {
+			if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok && whole.Issues[i].Code == "line_unassignedAccount" {
+				for _, a := range accounts {
+					out[whole.ID][a] = true
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// showsLess reports that the tables add up to less than the statement.
+func showsLess(s *statement.Detail) bool {
 	shown := map[string]money.Cents{}
 	for i := range s.Tables {
 		shown[s.Tables[i].Kind] += s.Tables[i].Total
 	}
-	if len(s.Tables) == 0 || shown[string(statement.NetRevenue)] == s.Financials.NetRevenue && shown["other"] == s.Financials.Expenses {
-		return nil, nil
-	}
-	whole, err := statement.Read(ctx, tx, s.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := map[id.ID]bool{}
-	for i := range whole.Issues {
-		if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok && whole.Issues[i].Code == "line_unassignedAccount" {
-			for _, a := range accounts {
-				out[a] = true
-			}
-		}
-	}
-	return out, nil
+	return len(s.Tables) > 0 && (shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
 }
 
 // tableOf is a section of the layout as a document shows it.

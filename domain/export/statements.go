@@ -3,6 +3,7 @@ package export
 import (
 	"archive/zip"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -96,28 +97,31 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
 }
 
-// documents reads the selected statements one by one, and tells that one is done when the next is asked for.
+// documents reads the selected statements, a hundred at a time, and tells that one is done when the next is asked for.
 func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[render.StatementDoc, error] {
 	return func(yield func(render.StatementDoc, error) bool) {
-		ids, err := statement.Select(ctx, tx, s.Filter)
-		var sender render.StatementTeam
+		sender, err := senderOf(ctx, tx)
 		if err == nil {
-			sender, err = senderOf(ctx, tx)
+			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
+				b, err := backgroundOf(ctx, tx, all)
+				if err != nil {
+					return err
+				}
+				for i := range all {
+					doc := b.document(&all[i], &sender)
+					doc.Locale = s.Locale
+					if !yield(doc, nil) {
+						return errEnough
+					}
+					if err := out.Did(1); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(render.StatementDoc{}, err)
-			return
-		}
-		for _, one := range ids {
-			doc, err := documentOf(ctx, tx, one, &sender)
-			doc.Locale = s.Locale
-			if !yield(doc, err) || err != nil {
-				return
-			}
-			if err := out.Did(1); err != nil {
-				yield(render.StatementDoc{}, err)
-				return
-			}
 		}
 	}
 }

@@ -197,7 +197,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	doc.Title, doc.Currency, doc.Summary = "Owner summary", strings.ToUpper(string(d.Currency)), summaryLines(&d.Financials)
 	doc.Facts = ownerFacts(d, s.Locale)
 	if len(statements) > 0 {
-		doc.Tables = append(doc.Tables, ownerTable(statements, s.Locale))
+		doc.Tables = append(doc.Tables, ownerTable(d, statements, s.Locale))
 	}
 	for i := range d.Layouts {
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
@@ -220,18 +220,39 @@ func ownerFacts(d *report.OwnerDetail, locale string) []render.Fact {
 	)
 }
 
-func ownerTable(statements []*report.OwnerStatement, locale string) render.ReportTable {
-	adjusted := slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
-	t := render.ReportTable{Title: "Statements", Columns: append([]render.ReportColumn{
-		{Head: "Listing", Kind: render.ReportText}, {Head: "Month", Kind: render.ReportText}, {Head: "Share", Kind: render.ReportPercent},
-	}, figureHeads(adjusted)...)}
-	for _, one := range statements {
+func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, locale string) render.ReportTable {
+	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
+	t := render.ReportTable{
+		Title: "Statements", Total: &render.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.SummaryFigures, adjusted)...)},
+		Columns: append([]render.ReportColumn{
+			{Head: "Listing", Kind: render.ReportText}, {Head: "Month", Kind: render.ReportText}, {Head: "Share", Kind: render.ReportPercent},
+		}, figureHeads(adjusted)...),
+	}
+	for i, one := range statements {
+		if i > 0 {
+			t.Rows = append(t.Rows, between(statements[i-1], one)...)
+		}
 		t.Rows = append(t.Rows, render.ReportRow{
 			Cells: append([]any{one.Listing.Name, render.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
 		})
 	}
 	return t
+}
+
+// between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap between them.
+func between(before, after *report.OwnerStatement) []render.ReportRow {
+	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
+	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
+		return nil
+	}
+	figures := figureCells(&report.SummaryFigures{Adjustments: change}, true)
+	for i := range figures {
+		if figures[i] != change {
+			figures[i] = nil
+		}
+	}
+	return []render.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
 }
 
 // layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand beside what they add up.

@@ -45,15 +45,19 @@ func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) erro
 	})
 }
 
-// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager sees them. Every
-// hundred statements take a constant number of queries.
+// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager sees them.
 func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func(*Detail) error) error {
+	return EachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
+}
+
+// EachDetails is EachDetail a hundred statements at a time, which take a constant number of queries.
+func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
 	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
 		details, err := detailsOf(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
 		if err != nil {
 			return err
 		}
-		return handAll(details, f)
+		return f(details)
 	})
 }
 
