@@ -70,7 +70,7 @@ func TestPublishedStatementPDF(t *testing.T) {
 	wantTexts(t, got.Body, "Published", "$921.55")
 }
 
-// Proves: EXP-19, EXP-20, EXP-P12, ERR-45.
+// Proves: EXP-19, EXP-20, EXP-P12, ERR-45, OPEN-45.
 func TestStatementsPDFBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestStatementsPDFBatch(t *testing.T) {
 	wantTexts(t, files[names[1]], "$921.55")
 }
 
-// Proves: EXP-22, EXP-23, EXP-24, EXP-25.
+// Proves: EXP-22, EXP-23, EXP-24, EXP-25, OPEN-47.
 func TestOwnershipPeriodsWithoutOwners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

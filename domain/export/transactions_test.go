@@ -123,7 +123,7 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 	}
 }
 
-// Proves: EXP-12, EXP-13, EXP-14, EXP-15, ERR-45.
+// Proves: EXP-12, EXP-13, EXP-14, EXP-15, ERR-45, OPEN-46.
 func TestTooLargeForGet(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 3}})

@@ -125,6 +125,8 @@ func (g *goldenTeam) operations() string {
 
 // ask asks every path in both modes with the same selection: the same bytes come out, which are those of its golden file; the GET starts no
 // operation, and neither mode answers with the artifact.
+//
+// Proves: INIT-55, OPEN-08.
 func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 	t.Helper()
 	for _, c := range cases {
