@@ -285,6 +285,7 @@ func writeDemo(path string, d *demoFile) error {
 func greet(d *demoFile, path string) {
 	fmt.Printf(`
 stayledger serves sample books at %[1]s
+  console     %[1]s/console
   reference   %[1]s/docs
   keys        %[2]s (team, read-only, second team, multi-team, partner, user, owner)
 
