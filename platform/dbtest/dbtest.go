@@ -135,10 +135,22 @@ func dropDatabase(server, name string) error {
 		return fmt.Errorf("connect to the test server: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "drop database if exists "+quote(name)+" with (force)"); err != nil {
-		return fmt.Errorf("drop %s: %w", name, err)
+	for {
+		_, err := conn.Exec(ctx, "drop database if exists "+quote(name)+" with (force)")
+		switch {
+		case err == nil:
+			return nil
+		case !vacuumed(err) || ctx.Err() != nil:
+			return fmt.Errorf("drop %s: %w", name, err)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	return nil
+}
+
+// vacuumed tells that the server itself is at work in a database, in a process that the role may not end.
+func vacuumed(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == "42501"
 }
 
 // Ages after which what nobody uses any more is dropped.
