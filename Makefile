@@ -47,6 +47,12 @@ books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's b
 nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases
 	@BOOKS_CASES=10000 go test -count=1 -timeout 5h ./test/books
 
+CHAOS ?= 10m
+
+.PHONY: chaos
+chaos: ensure-postgres ## kill processes, crash the database, take the provider away and fill the disk for ten minutes, then look for what is missing
+	@CHAOS=$(CHAOS) go test -count=1 -timeout 60m -v -run TestChaos ./test/e2e
+
 .PHONY: bench
 bench: ensure-postgres ## measure against the limits of docs/ and print the figures
 	@go run ./bench
@@ -74,7 +80,7 @@ migration: ## start the next migration: make migration NAME=guest_deposit
 # What the tests drive beside the service: the databases, an object store, an independent accounting program, readers of PDFs, a browser.
 .PHONY: ensure-tools
 ensure-tools:
-	@scripts/ensure postgres versitygw hledger poppler qpdf font chromium
+	@scripts/ensure postgres pgbouncer versitygw hledger poppler qpdf font chromium
 
 .PHONY: ensure-postgres ensure-lint ensure-hledger ensure-font
 ensure-postgres ensure-lint ensure-hledger ensure-font: ensure-%:

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,17 @@ type App struct {
 	API    *api.Server
 	gate   *access.Gate
 	parts  Parts
+	store  blob.Store
 	watch  *metrics
-	ready  atomic.Bool
+	traces *traces
+	// ready is set while requests are served, stopping from the moment the process is told to stop, prepared once the schema and the file
+	// store have been found fit.
+	ready    atomic.Bool
+	stopping atomic.Bool
+	prepared atomic.Bool
 }
 
-// Open connects and assembles; it neither migrates nor serves.
+// Open connects and assembles; it neither migrates nor serves, and does not look at the schema: CheckSchema does.
 func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -69,17 +76,27 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections})
+	spans, err := newTraces(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
+	log = spans.logs(log)
+	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections, Tracer: spans.statements()})
 	if err != nil {
 		return nil, err
 	}
 	here, elsewhere := c.regions()
-	a := &App{Config: c, DB: d, Log: log, watch: newMetrics(d)}
+	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
 	a.parts = NewParts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
+	lanes := map[string]string{}
+	for kind, h := range a.parts.Handlers {
+		lanes[kind] = string(cmp.Or(h.Lane, job.Quick))
+	}
+	a.watch = newMetrics(d, log, lanes)
 	a.API = api.NewServer(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
-		Observe: a.watch.request, Title: "stayledger", Description: about,
+		Trace: spans.requests(), Observe: a.watch.request, Title: "stayledger", Description: about,
 	}, a.parts.Endpoints)
 	if err := a.pages(); err != nil {
 		d.Close()
@@ -105,35 +122,56 @@ func (a *App) Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response compression: %w", err)
 	}
-	return traced(compress(a.API), a.Config.OTLPEndpoint != ""), nil
+	return compress(a.API), nil
 }
 
-// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: no new connections,
-// requests in hand end, jobs in hand end or go back to the queue.
+// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: it says that it is not
+// ready, and answers requests that only wait; after the drain time it takes no new connections; requests in hand end, jobs in hand end or go
+// back to the queue.
 func (a *App) Run(ctx context.Context, listener net.Listener) error {
-	stopTraces, err := startTraces(ctx, a.Config.OTLPEndpoint)
-	if err != nil {
-		return err
-	}
-	defer stopTraces()
+	defer a.traces.close(ctx)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	context.AfterFunc(ctx, func() { a.stopping.Store(true) })
 	var group sync.WaitGroup
+	if a.Config.MetricsListen != "" {
+		operators, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Config.MetricsListen)
+		if err != nil {
+			return fmt.Errorf("--metrics-listen: %w", err)
+		}
+		group.Go(func() { a.serveOperators(background, operators) })
+	}
 	var wakeWorker func()
+	work := func() {}
 	if a.Config.Workers > 0 {
 		w := job.NewWorker(job.Config{
 			DB: a.DB, Log: a.Log, Workers: a.Config.Workers, Handlers: a.parts.Handlers, Every: a.parts.Every,
 			Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 				return operation.MarkRunning(ctx, a.DB, jobs, at)
 			},
+			Attempt: a.attempt,
 		})
 		wakeWorker = w.Wake
-		group.Go(func() { w.Run(ctx, a.Config.ShutdownGrace) })
+		work = func() { w.Run(ctx, a.Config.ShutdownGrace) }
 	}
+	group.Go(func() {
+		if err := a.prepare(ctx); err != nil {
+			fail(err)
+			return
+		}
+		a.prepared.Store(true)
+		work()
+	})
 	waker := job.NewWaker(a.DB, wakeWorker)
 	a.DB.SetOnQueued(waker.Wake)
 	group.Go(func() { waker.Run(background) })
+	settled := operation.NewWaker(a.DB)
+	a.DB.SetOnSettled(settled.Wake)
+	group.Go(func() { settled.Run(background) })
 	group.Go(func() { a.gate.Watch(background) })
+	var err error
 	if listener != nil {
 		err = a.serve(ctx, listener)
 	} else {
@@ -141,6 +179,9 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	}
 	stop() // the worker ends by itself, after its jobs in hand
 	group.Wait()
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
 	return err
 }
 
@@ -150,7 +191,7 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: a.closing(handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -162,10 +203,28 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 	a.ready.Store(false)
+	a.API.Drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.ShutdownGrace)
 	defer cancel()
+	a.Log.Info("stopping", "drain", a.Config.DrainTime.String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-time.After(a.Config.DrainTime):
+	}
 	if err := server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop serving: %w", err)
 	}
 	return nil
+}
+
+// closing asks clients to leave with each answer that is given while the service is not ready, so that none sends its next request on a
+// connection that is about to close.
+func (a *App) closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.ready.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }

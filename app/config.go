@@ -29,16 +29,20 @@ type Config struct {
 	StoreSecretKey  string            `name:"store-secret-key" env:"STAYLEDGER_STORE_SECRET_KEY" help:"Secret key of the object store."`
 	FallbackFonts   string            `name:"fallback-fonts" env:"STAYLEDGER_FALLBACK_FONTS" help:"TrueType files for what the embedded font lacks in PDFs (Chinese, Japanese, Korean), separated as in PATH; those of the system when empty."`
 	SecretKeys      []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
-	Workers         int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs worked on at the same time; 0 leaves jobs to other processes."`
+	Workers         int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs of one team worked on at the same time, a quarter more for other teams; 0 leaves jobs to other processes."`
 	MaxConnections  int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`
 	KeepOperations  time.Duration     `name:"keep-operations" env:"STAYLEDGER_KEEP_OPERATIONS" default:"9600h" help:"How long settled operations stay readable."`
-	ShutdownGrace   time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop."`
+	ShutdownGrace   time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop, from the signal on."`
+	DrainTime       time.Duration     `name:"drain-time" env:"STAYLEDGER_DRAIN_TIME" default:"5s" help:"How long requests are still taken at a stop, after /readyz has begun to answer 503; part of the grace."`
 	LogLevel        string            `name:"log-level" env:"STAYLEDGER_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least severe line to log."`
 	LocalProviders  bool              `name:"local-providers" env:"STAYLEDGER_LOCAL_PROVIDERS" help:"Let teams connect payment providers at private addresses, such as the sandbox on this machine."`
 	ProviderTimeout time.Duration     `name:"provider-timeout" env:"STAYLEDGER_PROVIDER_TIMEOUT" default:"25s" help:"How long a payment provider may take to answer, at most 25s."`
 	SMTPURL         string            `name:"smtp-url" env:"STAYLEDGER_SMTP_URL" help:"Mail server, such as smtp://user:password@mail.example.com:587; messages become files in the data folder when empty."`
 	MailFrom        string            `name:"mail-from" env:"STAYLEDGER_MAIL_FROM" help:"Address that messages come from, such as statements@example.com."`
-	OTLPEndpoint    string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Where to send OpenTelemetry traces; none when empty."`
+	OTLPEndpoint    string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Collector of OpenTelemetry traces, such as http://127.0.0.1:4318; v1/traces is added. None when empty."`
+	OTLPTraces      string            `name:"otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" help:"Whole address that traces are sent to, in place of --otlp-endpoint."`
+	MetricsListen   string            `name:"metrics-listen" env:"STAYLEDGER_METRICS_LISTEN" help:"Address for operators alone, such as 127.0.0.1:9464: /metrics, /healthz and /readyz. None when empty."`
+	AdoptStore      bool              `name:"adopt-store" env:"STAYLEDGER_ADOPT_STORE" help:"Use the file store that is set although it does not carry this database's marker, and mark it."`
 }
 
 // Check reports the first setting that cannot work.
@@ -64,6 +68,9 @@ func (c *Config) Check() error {
 	}
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections: at least 2")
+	}
+	if c.DrainTime < 0 || c.DrainTime > 0 && c.DrainTime >= c.ShutdownGrace {
+		return errors.New("--drain-time: less than --shutdown-grace")
 	}
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen

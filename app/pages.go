@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"stayledger/web"
 )
 
-// pages adds what is not part of the contract: probes, metrics, the published description, the reference page, the pages for people and
+// pages adds what is not part of the contract: probes, the published description, the reference page, the pages for people and
 // the changelog.
 // All bytes are rendered once.
 func (a *App) pages() error {
@@ -48,13 +47,8 @@ func (a *App) pages() error {
 	}
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
-	a.API.Handle(http.MethodGet, "/metrics", a.watch.handler())
-	a.API.Handle(http.MethodGet, "/healthz", func(w http.ResponseWriter, _ *http.Request) { probe(w, true) })
-	a.API.Handle(http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		probe(w, a.ready.Load() && a.DB.Ping(ctx) == nil)
-	})
+	a.API.Handle(http.MethodGet, "/healthz", healthy)
+	a.API.Handle(http.MethodGet, "/readyz", a.readiness(a.ready.Load))
 	return nil
 }
 
@@ -78,16 +72,6 @@ func (a *App) console() error {
 		})
 	}
 	return nil
-}
-
-func probe(w http.ResponseWriter, ok bool) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte("not ready\n"))
-		return
-	}
-	_, _ = w.Write([]byte("ok\n"))
 }
 
 type docsGroup struct {

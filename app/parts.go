@@ -17,6 +17,7 @@ import (
 	"stayledger/domain/file"
 	"stayledger/domain/journal"
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
 	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
@@ -80,7 +81,7 @@ func NewParts(o Outside, c Config) Parts {
 			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), payments.Endpoints(), journal.Endpoints(), bank.Endpoints(), layout.Endpoints(), statement.Endpoints(links), statement.BatchEndpoints(), statement.HistoricEndpoints(), payout.Endpoints(), post.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
 		),
 		Handlers: handlers,
-		Every:    slices.Concat(operation.Every(c.KeepOperations), transaction.Every(), payments.Every(), file.Every(store)),
+		Every:    slices.Concat(api.Every(), access.Every(), operation.Every(c.KeepOperations), ledger.Every(), transaction.Every(), payments.Every(), file.Every(store)),
 	}
 }
 

@@ -22,11 +22,16 @@ import (
 	"stayledger/domain/access"
 	"stayledger/domain/audit"
 	"stayledger/domain/export"
+	"stayledger/domain/fee"
+	"stayledger/domain/ledger"
+	"stayledger/domain/listing"
+	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
 	"stayledger/domain/reservation"
 	"stayledger/domain/statement"
 	"stayledger/domain/team"
+	"stayledger/domain/transaction"
 	"stayledger/migrations"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -144,7 +149,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return err
 	}
 	w := job.NewWorker(job.Config{
-		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: operation.Every(9600 * time.Hour),
+		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Every(9600*time.Hour), ledger.Every()),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 			return operation.MarkRunning(ctx, b.db, jobs, at)
 		},
@@ -165,7 +170,9 @@ func (b *bed) serve(ctx context.Context) (err error) {
 			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
-	}, append(slices.Concat(operation.Endpoints(), reservation.Endpoints(), report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints(), b.exports.Endpoints()), initiating()))
+	}, append(slices.Concat(
+		operation.Endpoints(), reservation.Endpoints(), fee.Endpoints(), listing.Endpoints(transaction.OfListings()), team.Endpoints(onboarding.Hooks()),
+		report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints(), b.exports.Endpoints()), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return fmt.Errorf("response compression: %w", err)

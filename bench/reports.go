@@ -119,17 +119,22 @@ const insertEntries = `
 	join account a on a.team_id = $1 and a.code = e.code
 	join listing_ownership_period p on p.team_id = $1 and p.listing_id = s.listing`
 
-// insertBalances and insertMonths add up what the triggers of the ledger keep; the parts of a month stand for the connections that wrote.
+// insertBalances, insertMonths and insertDays add up what the ledger keeps.
 const (
 	insertBalances = `
-		insert into ledger_balance (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
+		insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
 		select team_id, ledger, currency, account_id, coalesce(party, ''), listing_id, date_trunc('month', txn_at),
 			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
 		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
 	insertMonths = `
-		insert into ledger_month (team_id, ledger, currency, account_id, party, month, part, debit, credit)
-		select team_id, ledger, currency, account_id, party, month, hashtext(listing_id::text) & 3, sum(debit), sum(credit)
-		from ledger_balance where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
+		insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit)
+		select team_id, ledger, currency, account_id, party, month, sum(debit), sum(credit)
+		from ledger_balance_kept where team_id = $1 group by 1, 2, 3, 4, 5, 6`
+	insertDays = `
+		insert into ledger_day_kept (team_id, ledger, currency, day, account_id, party, debit, credit)
+		select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''),
+			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
+		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6`
 )
 
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.
@@ -147,7 +152,7 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 	}
 	for i, t := range teams {
 		insert := strings.ReplaceAll(strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)), "$2", strconv.Itoa(sizes[i]))
-		if err := b.asAdministrator(ctx, []string{insert, insertBalances, insertMonths}, t); err != nil {
+		if err := b.asAdministrator(ctx, []string{insert, insertBalances, insertMonths, insertDays}, t); err != nil {
 			return err
 		}
 	}

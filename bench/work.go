@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
 	"stayledger/domain/statement"
+	"stayledger/domain/transaction"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
@@ -58,10 +59,12 @@ func (b *bed) handlers() map[string]job.Handler {
 		return err
 	}
 	handlers := reservation.Handlers()
+	maps.Copy(handlers, transaction.Handlers())
 	maps.Copy(handlers, statement.Handlers())
 	maps.Copy(handlers, b.exports.Handlers())
 	maps.Copy(handlers, map[string]job.Handler{
-		noopTask: counting,
+		noopTask:    counting,
+		lastingTask: lasting(),
 		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			entered := startedJob{at: time.Now()}
 			if err := json.Unmarshal(j.Args, &entered.number); err != nil {

@@ -8,12 +8,27 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 )
 
 // FS holds the numbered migration files.
 //
 //go:embed *.sql
 var FS embed.FS
+
+// Newest is the number of the last migration.
+func Newest() (int64, error) {
+	names, err := fs.Glob(FS, "*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("list migrations: %w", err)
+	}
+	number, _, _ := strings.Cut(names[len(names)-1], "_")
+	newest, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("number of the last migration: %w", err)
+	}
+	return newest, nil
+}
 
 // Hash names the schema: a test template database made from the same files can be reused.
 func Hash() (string, error) {

@@ -94,9 +94,10 @@ export const statuses = { paid: "Paid", unpaid: "Not paid yet", underpaid: "Part
 export function payouts(s) {
   if (!s.payouts.length) return null;
   const rows = s.payouts.map((p) => [dated(p.date), money(-p.total, s.currency)]);
+  const total = s.payouts.reduce((sum, p) => sum - p.total, 0);
   return [
     el("h2", {}, "Paid to the owners"),
-    table("Paid to the owners", [{ name: "Date" }, { name: "Amount", amount: true }], rows, ["Total", money(s.payment.received, s.currency)]),
+    table("Paid to the owners", [{ name: "Date" }, { name: "Amount", amount: true }], rows, ["Total", money(total, s.currency)]),
   ];
 }
 

@@ -72,6 +72,7 @@ func (c *demoCmd) Run(r *runContext) error {
 		}
 	}
 	c.LogLevel = quieter(c.LogLevel)
+	c.DrainTime = 0 // nobody balances requests between demos
 	log := newLog(c.LogLevel)
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
@@ -207,7 +208,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		}
 		*k.into = issued.Secret
 	}
-	if d.User.UserID, err = access.AddUser(ctx, tx, "Dana Demo", "dana@example.com"); err != nil {
+	if d.User.UserID, err = person(ctx, tx, "Dana Demo", "dana@example.com"); err != nil {
 		return err
 	}
 	for _, t := range []id.ID{d.Partner.TeamID, d.Team.TeamID, d.SecondTeam.TeamID} {
@@ -235,7 +236,7 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 	if o.Email != nil {
 		email = *o.Email
 	}
-	user, err := access.AddUser(ctx, tx, o.Name, email)
+	user, err := person(ctx, tx, o.Name, email)
 	if err != nil {
 		return err
 	}
@@ -245,6 +246,15 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 	}
 	d.Owner.AccessToken, err = access.IssueToken(ctx, tx, user, nil)
 	return err
+}
+
+// person is a user with an e-mail address, who may be there already when the data folder was thrown away and the database was not.
+func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
+	user, err := access.AddUser(ctx, tx, name, email)
+	if errors.Is(err, access.ErrEmailTaken) {
+		return access.UserByEmail(ctx, tx, email)
+	}
+	return user, err
 }
 
 // readDemo reads demo.json and believes it when its team exists in this database.

@@ -28,6 +28,7 @@ type cli struct {
 	User    userCmd    `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
 	Sandbox sandboxCmd `cmd:"" help:"Serve a payment provider that moves no money, to try payments with."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the published description."`
+	Version versionCmd `cmd:"" help:"Print which program this is."`
 }
 
 func main() {
@@ -98,6 +99,9 @@ func (c *workCmd) Run(r *runContext) error {
 		return err
 	}
 	defer a.Close()
+	if err := a.CheckSchema(r.ctx); err != nil {
+		return err
+	}
 	a.Log.Info("working", "workers", c.Workers)
 	return a.Run(r.ctx, nil)
 }
@@ -131,6 +135,15 @@ func (c *openapiCmd) Run(*runContext) error {
 		out = d.JSON
 	}
 	_, err = os.Stdout.Write(out)
+	return err
+}
+
+type versionCmd struct{}
+
+// Run prints what the program was built from and what it speaks.
+func (*versionCmd) Run(*runContext) error {
+	b := app.ReadBuild()
+	_, err := fmt.Printf("stayledger %s\ncommit  %s\ngo      %s\nschema  %d\napi     %s\n", b.Version, b.Revision, b.Go, b.Schema, b.API)
 	return err
 }
 

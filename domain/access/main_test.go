@@ -165,7 +165,7 @@ func (w *world) partnerKey(partner id.ID) string {
 func (w *world) person(members ...access.Member) (user id.ID, token string) {
 	w.t.Helper()
 	w.tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		if user, err = access.AddUser(ctx, tx, "Robin", "robin@example.com"); err != nil {
+		if user, err = access.AddUser(ctx, tx, "Robin", "robin-"+tx.NewID().String()+"@example.com"); err != nil {
 			return err
 		}
 		for _, m := range members {

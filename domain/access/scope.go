@@ -10,7 +10,7 @@ var scopes = map[string][]string{
 	"accounts": {"read", "write", "delete", "export"}, "bank": {"read", "write", "delete", "execute", "export"}, "connections": {"read", "write", "delete", "execute"},
 	"contacts": {"read", "write", "delete", "export", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},
 	"journals": {"post"}, "legacy": {"import"}, "listings": {"read", "write", "delete", "export"}, "migrations": {"execute"},
-	"operations": {"read"}, "partner": {"read", "manage"}, "pm-statements": {"read", "export"},
+	"operations": {"read"}, "partner": {"read", "manage"}, "payments": {"approve", "manage", "override"}, "pm-statements": {"read", "export"},
 	"recurring-fees": {"read", "write", "delete"}, "reports": {"read", "export"}, "reservations": {"read", "write", "delete", "export", "import"},
 	"statements": {"read", "write", "delete", "publish", "pay", "export", "import"}, "tax-rates": {"read", "write", "delete"},
 	"team": {"read", "write", "delete", "execute"}, "transactions": {"read", "write", "delete", "pay", "mark-paid", "export", "import"},

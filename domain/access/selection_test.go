@@ -149,7 +149,8 @@ func TestMeIsForBearerSessions(t *testing.T) {
 	w.get("/me", "").refused(apierr.CodeUnauthorized, "")
 	me := w.get("/me", token).want(200).tree()
 	teams, _ := me["teams"].([]any)
-	if me["id"] != user.String() || me["name"] != "Robin" || me["email"] != "robin@example.com" || len(teams) != 2 {
+	email, _ := me["email"].(string)
+	if me["id"] != user.String() || me["name"] != "Robin" || !strings.HasPrefix(email, "robin-") || len(teams) != 2 {
 		t.Fatalf("me: %v", me)
 	}
 	for _, v := range teams {

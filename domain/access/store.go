@@ -139,45 +139,6 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	return k, team.Announce(ctx, tx)
 }
 
-// RevokeKey ends a key at once. It reports whether there was a live one.
-func RevokeKey(ctx context.Context, tx *db.Tx, key id.ID) (bool, error) {
-	n, err := tx.Exec(ctx, `update access_key set revoked_at = @now where id = @key and revoked_at is null`, db.Args{"now": tx.Now, "key": key})
-	if err != nil {
-		return false, fmt.Errorf("revoke key: %w", err)
-	}
-	return n > 0, team.Announce(ctx, tx)
-}
-
-// KeyInfo is what can be told of an issued key.
-type KeyInfo struct {
-	ID        id.ID
-	TeamID    id.ID
-	Name      string
-	Kind      string
-	Prefix    string
-	ExpiresAt *time.Time
-	RevokedAt *time.Time
-	CreatedAt time.Time
-}
-
-// Keys lists the keys that a team issued, newest first.
-func Keys(ctx context.Context, tx *db.Tx, team id.ID) ([]KeyInfo, error) {
-	return db.Select[KeyInfo](ctx, tx, `
-		select id, team_id, name, kind, prefix, expires_at, revoked_at, created_at from access_key where team_id = @team order by id desc`,
-		db.Args{"team": team})
-}
-
-// AddUser makes a person. Tx works across teams.
-func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
-	user := tx.NewID()
-	_, err := tx.Exec(ctx, `insert into access_user (id, kind, name, email, created_at) values (@id, 'person', @name, @email, @now)`,
-		db.Args{"id": user, "name": name, "email": email, "now": tx.Now})
-	if err != nil {
-		return id.Zero, fmt.Errorf("add user: %w", err)
-	}
-	return user, nil
-}
-
 // Member is what a person may do in a team; Contact makes the person an owner who sees only that contact's listings.
 type Member struct {
 	Team    id.ID

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"stayledger/platform/apierr"
@@ -105,12 +104,3 @@ func Reassignments(before, after map[Assignment]id.ID) []Reassigned {
 
 // Follow is told of parts that other accounts play now, in the transaction that changes them, so that the journals follow.
 type Follow func(ctx context.Context, tx *db.Tx, changed []Reassigned) error
-
-// holdAssignments keeps journals from being derived until the transaction ends: whoever derives shares the team's row, so it either sees the
-// change or is told of it.
-func holdAssignments(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
-	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
-		return nil, fmt.Errorf("lock team: %w", err)
-	}
-	return Assigned(ctx, tx)
-}

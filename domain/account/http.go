@@ -25,6 +25,7 @@ func Endpoints(follow Follow) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
+			Exclusive: true,
 			Doc: "Fails with 400 for an unknown category or offset account, 400 for banking data or a payout assignment on an account that is no" +
 				" bank account (reason notBankAccount), 400 for last digits in use (reason duplicateLast4), 409 for a name or code in use (reason" +
 				" duplicateName), 409 for a reference in use (reason duplicateUniqueRef).",
@@ -36,6 +37,7 @@ func Endpoints(follow Follow) []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
+			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
 				" account, 400 for a category of another classification while ledger entries use the account (reason" +
 				" accountClassificationLocked), as creating does, and with 400 when an account that is still used would go inactive (reason" +
@@ -86,7 +88,10 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if in.Assignments == nil {
 		return write()
 	}
-	before, err := holdAssignments(ctx, tx)
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	before, err := Assigned(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func summaryEndpoint() api.Endpoint {
 
 type summaryInput struct {
 	ID                      id.ID  `path:"id"`
-	DateRange               string `query:"dateRange" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; everything up to today when absent."`
+	DateRange               string `query:"dateRange" format:"date-range" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; everything up to today when absent."`
 	IsDateRangeEndInclusive *bool  `query:"isDateRangeEndInclusive" default:"true"`
 }
 

@@ -22,7 +22,7 @@ type Filter struct {
 	AccountID                   string            `query:"accountId" json:"accountId,omitempty" pattern:"^(null|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"null selects records that are not linked to a bank account."`
 	AccountIDs                  []id.ID           `query:"accountIds" json:"accountIds,omitempty"`
 	ConnectionID                string            `query:"connectionId" json:"connectionId,omitempty" pattern:"^(null|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"null selects records of no connection."`
-	DateRange                   string            `query:"dateRange" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	DateRange                   string            `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive     *bool             `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
 	Status                      Status            `query:"status" json:"status,omitempty"`
 	Amount                      string            `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Signed amount in cents, or 100...200 with both ends; several are separated by commas."`

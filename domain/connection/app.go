@@ -91,7 +91,13 @@ var known = []app{
 			{name: "companyIdentification", required: true, min: 1, max: 10, check: alphanumeric, capitals: true},
 			{name: "odfiRouting", required: true, min: 8, max: 9, check: odfi},
 			{name: "entryDescription", fallback: "OWNER PAY", min: 1, max: 10, check: printable, capitals: true},
+			{name: "balancedFile", fallback: "false", min: 4, max: 5, check: oneOf("true", "false")},
+			{name: "offsetRouting", min: 9, max: 9, check: routing},
+			{name: "offsetAccountType", min: 7, max: 8, check: oneOf("checking", "savings")},
 			{name: fundingAccount, min: 36, max: 36, check: uuid},
+		},
+		credentials: []field{
+			{name: "offsetAccountNumber", min: 4, max: 17, check: alphanumeric},
 		},
 	},
 	{
@@ -160,8 +166,8 @@ func (f *field) wrong(text string, r rules) *apierr.Issue {
 	return f.check(text, r)
 }
 
-func openNACHA(settings, _ json.RawMessage, _ []pay.HTTPOption) (pay.Provider, error) {
-	return pay.NewNACHA(settings)
+func openNACHA(settings, credentials json.RawMessage, _ []pay.HTTPOption) (pay.Provider, error) {
+	return pay.NewNACHA(settings, credentials)
 }
 
 func openHTTP(settings, credentials json.RawMessage, options []pay.HTTPOption) (pay.Provider, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -83,7 +84,7 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 // checkOpens refuses what the provider itself would refuse to start with.
 func (w writer) checkOpens(c *Connection) error {
 	a := appOf(c.AppID)
-	if len(a.credentials) > 0 && c.Credentials == nil {
+	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
 		return nil // to be given when it is connected
 	}
 	_, err := w.open(c)

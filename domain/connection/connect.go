@@ -21,6 +21,10 @@ const (
 	archiveKind = "connection.archive"
 )
 
+// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a connection meanwhile, not
+// even a mistyped address, so it is not the day for which other work on the outside is tried.
+const connectFor = 5 * time.Minute
+
 // jobArgs name the connection; what is secret is read from its row.
 type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
@@ -34,6 +38,7 @@ func Handlers(open Opener) map[string]job.Handler {
 	connect := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, open, args.ConnectionID)
 	})
+	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.
 	fail := connect.Exhausted
 	connect.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {

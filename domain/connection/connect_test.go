@@ -61,11 +61,11 @@ func TestWhatDoesNotConnect(t *testing.T) {
 		credentials object
 		answer      func(x *desk)
 		status      string
-		asked       int
+		asked       int // at least, since one that is out of reach is asked for minutes
 	}{
 		"refused credentials": {object{"apiKey": "another", "callbackSecret": secret}, nil, "reconnectRequired", 1},
 		"not ready":           {nil, func(x *desk) { x.provider.script(notReady) }, "disabled", 1},
-		"out of reach":        {nil, func(x *desk) { x.provider.script(down) }, "disabled", 5},
+		"out of reach":        {nil, func(x *desk) { x.provider.script(down) }, "disabled", 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestWhatDoesNotConnect(t *testing.T) {
 			}
 			made := x.connect(x.remote(changes))
 			x.wantStatus(made, test.status)
-			if x.settled() != "failed" || x.provider.questions() != test.asked {
+			if x.settled() != "failed" || x.provider.questions() < test.asked || test.asked == 1 && x.provider.questions() > 1 {
 				t.Errorf("operation %s after %d questions", x.settled(), x.provider.questions())
 			}
 			x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
@@ -111,7 +111,7 @@ func TestAConnectionConnectsAgain(t *testing.T) {
 	x.Post(path, object{"settings": object{}}).WantError(apierr.CodeBadRequest, "").WantIssue("unknownField", "settings")
 	x.provider.script(down)
 	x.Post(path, object{}).Want(202)
-	x.Work()
+	x.Outlast(nil)
 	x.wantStatus(made, "disabled")
 	x.Put("/connections/"+made.String(), object{"status": "active"}).Want(200) // the same credentials have worked
 	x.provider.script(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
@@ -122,7 +122,7 @@ func TestAConnectionConnectsAgain(t *testing.T) {
 	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
 	x.provider.script(down)
 	x.Post(path, object{"credentials": object{"apiKey": "untried", "callbackSecret": secret}}).Want(202)
-	x.Work()
+	x.Outlast(nil)
 	x.wantStatus(made, "disabled")
 	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
 }

@@ -4,10 +4,12 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 	"stayledger/provider/pay"
 )
 
@@ -30,6 +32,12 @@ func wrongUnless(right bool, message, code string) *apierr.Issue {
 		return nil
 	}
 	return &apierr.Issue{Message: message, Code: code}
+}
+
+func oneOf(values ...string) func(string, rules) *apierr.Issue {
+	return func(text string, _ rules) *apierr.Issue {
+		return wrongUnless(slices.Contains(values, text), "Value is not one of the allowed values", "enum")
+	}
 }
 
 func uuid(text string, _ rules) *apierr.Issue {
@@ -70,6 +78,5 @@ func nearness(host string) (machine, near bool) {
 		machine = name == "localhost" || strings.HasSuffix(name, ".localhost")
 		return machine, machine
 	}
-	ip = ip.Unmap()
-	return ip.IsLoopback(), !ip.IsGlobalUnicast() || ip.IsPrivate()
+	return ip.Unmap().IsLoopback(), !outbound.Public(ip)
 }

@@ -65,8 +65,15 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 	withCredentials := nacha(nil)
 	withCredentials["credentials"] = object{"apiKey": "x"}
 	x.Post("/connections", withCredentials).WantError(apierr.CodeBadRequest, "").WantIssue("unknownField", "credentials.apiKey")
+	x.Post("/connections", setting("balancedFile", "nope")).WantError(apierr.CodeBadRequest, "").WantIssue("enum", "settings.balancedFile")
+	balanced := nacha(object{"balancedFile": "true", "offsetRouting": "091000019"})
+	x.Post("/connections", balanced).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "credentials.offsetAccountNumber")
 	if n := x.Get("/connections").Int("pagination.total"); n != 0 {
 		t.Errorf("%d connections were kept", n)
+	}
+	balanced["credentials"] = object{"offsetAccountNumber": "4242424242"}
+	if r := x.get(x.connect(balanced)); r.String("settings.balancedFile") != "true" || strings.Contains(string(r.Body), "4242424242") {
+		t.Errorf("the connection is %s", r.Body)
 	}
 	if got := x.get(x.connect(setting("fundingAccountId", bank))).ID("settings.fundingAccountId"); got != bank {
 		t.Errorf("pays from %v", got)
@@ -81,7 +88,8 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	strict := apitest.New(t, apitest.Config{Endpoints: connection.Endpoints(connection.Config{Box: x.box})})
 	for _, url := range []string{
 		"http://127.0.0.1:1", "https://127.0.0.1", "https://localhost", "https://LOCALHOST.", "https://api.localhost", "https://[::1]", "https://10.1.2.3",
-		"https://169.254.169.254", "https://[fd00::1]", "https://[::ffff:127.0.0.1]", "https://0.0.0.0", "http://example.com",
+		"https://169.254.169.254", "https://[fd00::1]", "https://[::ffff:127.0.0.1]", "https://0.0.0.0", "http://example.com", "https://[fec0::1]",
+		"https://[::10.0.0.1]", "https://[::ffff:0:10.0.0.1]", "https://100.64.0.1",
 	} {
 		strict.Post("/connections", x.remote(object{"settings": object{"baseUrl": url}})).WantError(apierr.CodeBadRequest, "").
 			WantIssue("addressNotAllowed", "settings.baseUrl")

@@ -128,7 +128,7 @@ func nacha(changes object) object {
 func (x *desk) connect(b object) id.ID {
 	x.t.Helper()
 	made := x.Post("/connections", b).Want(202).ID("resource.id")
-	x.Work()
+	x.Outlast(nil)
 	return made
 }
 

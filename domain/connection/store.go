@@ -111,7 +111,7 @@ type usage struct{ Payments, PaymentsUnderWay bool }
 func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	u, err := db.Get[usage](ctx, tx, `select
 		exists (select from payment where team_id = @team and connection_id = @id) as payments,
-		exists (select from payment where team_id = @team and connection_id = @id and status in ('requested', 'sending', 'submitted')) as payments_under_way`,
+		exists (select from payment where team_id = @team and connection_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted')) as payments_under_way`,
 		db.Args{"team": tx.Team, "id": connection})
 	if err != nil {
 		return u, fmt.Errorf("read what uses the connection: %w", err)

@@ -19,7 +19,7 @@ func (f *fixture) signIn(contact id.ID) string {
 	f.t.Helper()
 	var token string
 	f.System(func(ctx context.Context, tx *db.Tx) error {
-		user, err := access.AddUser(ctx, tx, "Owner", "owner@example.com")
+		user, err := access.AddUser(ctx, tx, "Owner", tx.NewID().String()+"@example.com")
 		if err != nil {
 			return err
 		}

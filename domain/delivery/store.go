@@ -168,7 +168,7 @@ type letter struct {
 func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
 	l, err := db.Get[letter](ctx, tx, `
 		select e.id, e.address, e.link_id, e.token, e.attempts, e.created_at as written_at,
-			coalesce(c.first_name, c.name, '') as greeting_name, coalesce(c.name, '') as owner_name, coalesce(p.name, '') as listing_name,
+			coalesce(c.first_name, c.name, '') as greeting_name, coalesce(c.name, '') as owner_name, coalesce(s.words -> 'listing' ->> 'name', p.name, '') as listing_name,
 			s.start_at, s.end_at, coalesce(t.company_name, t.name) as team_name,
 			case when coalesce((s.layout ->> 'showTeamEmail')::boolean, false) then coalesce(t.support_email, t.email) end as team_email
 		from delivery_email e join team t on t.id = e.team_id

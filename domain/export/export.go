@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/fair"
 	"stayledger/platform/job"
 	"stayledger/platform/seal"
 )
@@ -35,10 +36,13 @@ type Limits struct {
 	Rows int64
 	// Documents and Pages of a PDF; zero means 60 and 600.
 	Documents, Pages int64
-	// AtOnce is how many exports callers wait for in one process at a time, each with a connection of its own; others wait their turn
-	// within their budget. Zero means 6.
+	// AtOnce is how many exports callers of one team wait for in one process at a time, each with a connection of its own; others wait their
+	// turn within their budget. A quarter more, rounded up, is kept for other teams: see package fair. Zero means 6.
 	AtOnce int
 }
+
+// patience is how many exports of one team can wait for their turn; a further one is refused at once.
+const patience = 100
 
 // Size is what a selection comes to, counted before anything is rendered. Parts that a format has not are zero.
 type Size struct {
@@ -116,7 +120,7 @@ type served struct {
 // Exports serves a list of exports.
 type Exports struct {
 	config    Config
-	awaited   chan struct{}
+	awaited   *fair.Places
 	endpoints []api.Endpoint
 	handlers  map[string]job.Handler
 }
@@ -132,7 +136,7 @@ func Of(c Config, pairs ...Pair) *Exports {
 	c.Limits.AtOnce = orDefault(c.Limits.AtOnce, 6)
 	c.Budget = orDefault(c.Budget, time.Minute)
 	c.Linked = orDefault(c.Linked, 15*time.Minute)
-	e := &Exports{config: c, awaited: make(chan struct{}, c.Limits.AtOnce), handlers: map[string]job.Handler{}}
+	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience), handlers: map[string]job.Handler{}}
 	for _, p := range pairs {
 		s := p.serve(e)
 		e.endpoints = append(e.endpoints, s.get, s.post)

@@ -15,6 +15,8 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/fair"
+	"stayledger/platform/job"
 )
 
 // Declare makes a declaration ready to be served.
@@ -68,9 +70,18 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) served
 	})
 
 	task := operation.Outside(taskTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
-		return p.work(ctx, e, d, scope, attempt[S]{run, s})
-	})
+		done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
+		return done, outlasting(run, err)
+	}).OnOutside().In(job.Rendering)
 	return served{get, post, kind, task}
+}
+
+// outlasting tells failures of the store and of the database, which are waited for, from those of rendering, which come again.
+func outlasting(run operation.Run, err error) error {
+	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) || run.Attempt < job.DefaultMaxAttempts {
+		return err
+	}
+	return job.Permanent(err)
 }
 
 // queued is the input of a POST: the selector as a JSON body.
@@ -152,12 +163,10 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	if err != nil {
 		return nil, outcome(client, ctx, err, false)
 	}
-	select {
-	case e.awaited <- struct{}{}:
-		defer func() { <-e.awaited }()
-	case <-ctx.Done():
-		return nil, outcome(client, ctx, ctx.Err(), false)
+	if err := e.awaited.Take(ctx, scope.Team); err != nil {
+		return nil, outcome(client, ctx, err, false)
 	}
+	defer e.awaited.Give(scope.Team)
 	kept, err := p.keep(ctx, e, d, scope, rendering[S]{s, &Sink{}})
 	if err != nil {
 		return nil, outcome(client, ctx, err, true)
@@ -172,8 +181,8 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	return &Link{URL: file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires), ExpiresAt: day.At(expires)}, nil
 }
 
-// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that failed as 502. A
-// client that is gone gets nothing.
+// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that failed as 502, too
+// many who wait as 503. A client that is gone gets nothing.
 func outcome(client, budget context.Context, err error, rendering bool) error {
 	var refusal *apierr.Error
 	switch {
@@ -181,6 +190,8 @@ func outcome(client, budget context.Context, err error, rendering bool) error {
 		return client.Err()
 	case errors.As(err, &refusal):
 		return err
+	case errors.Is(err, fair.ErrCrowded):
+		return apierr.ServiceUnavailable.Because(err)
 	case budget.Err() != nil:
 		return errTimeout.RetryAfter(apierr.ServiceUnavailable.Delay()).Because(err)
 	case rendering && !errors.Is(err, db.ErrUnavailable):

@@ -58,7 +58,7 @@ var statementColumns = []goColumn[statement.Statement]{
 	{render.Column{Name: "reserve", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Reserve }},
 	{render.Column{Name: "available", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Available }},
 	{render.Column{Name: "received", Kind: render.Amount}, func(s *statement.Statement) any { return s.Payment.Received }},
-	{render.Column{Name: "open", Kind: render.Amount}, func(s *statement.Statement) any { return s.Payment.Expected - s.Payment.Received }},
+	{render.Column{Name: "open", Kind: render.Amount}, func(s *statement.Statement) any { return s.Payment.Open }},
 	{render.Column{Name: "paymentStatus", Kind: render.Text}, func(s *statement.Statement) any { return s.Payment.Status }},
 	{render.Column{Name: "issues", Kind: render.Text}, func(s *statement.Statement) any {
 		codes := make([]string, len(s.Issues))

@@ -85,19 +85,20 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 // document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its month, so that the same
 // statement gives the same bytes whenever it is rendered.
 func (b *background) document(s *statement.Detail, sender *render.StatementTeam) render.StatementDoc {
+	listing, owner := b.listingAddress(s), b.ownerAddress(s)
 	doc := render.StatementDoc{
 		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
 		Statement: render.StatementRef{
 			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
 		},
-		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(b.addresses[s.Listing.ID]), ", ")},
+		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
 	}
 	if s.Layout != nil && !s.Layout.ShowTeamEmail {
 		doc.Team.Email = ""
 	}
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, render.StatementOwner{
-			Name: share.Name, Address: addressLines(b.addresses[share.ContactID]), SplitPercent: percent(share.Split), ShareCents: share.Amount,
+			Name: share.Name, Address: addressLines(owner(share.ContactID)), SplitPercent: percent(share.Split), ShareCents: share.Amount,
 		})
 	}
 	for _, line := range s.Summary {
@@ -105,6 +106,26 @@ func (b *background) document(s *statement.Detail, sender *render.StatementTeam)
 	}
 	showEntries(&doc, s, b.unplaced[s.ID])
 	return doc
+}
+
+// listingAddress is the listing's, as a published statement keeps it.
+func (b *background) listingAddress(s *statement.Detail) *contact.Address {
+	if s.Words != nil {
+		return s.Words.Listing.Address
+	}
+	return b.addresses[s.Listing.ID]
+}
+
+// ownerAddress gives the addresses of owners, as a published statement keeps them.
+func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Address {
+	return func(owner id.ID) *contact.Address {
+		if s.Words != nil {
+			if kept, known := s.Words.Owners[owner]; known {
+				return kept.Address
+			}
+		}
+		return b.addresses[owner]
+	}
 }
 
 func statusText(s statement.Status) string {

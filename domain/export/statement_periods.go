@@ -75,8 +75,8 @@ var periodColumns = []goColumn[ownedRun]{
 	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(r *ownedRun) any { return r.BalanceEnd }},
 	{render.Column{Name: "reserve", Kind: render.Amount}, func(r *ownedRun) any { return r.Reserve }},
 	{render.Column{Name: "available", Kind: render.Amount}, func(r *ownedRun) any { return r.Available }},
-	{render.Column{Name: "received", Kind: render.Amount}, func(r *ownedRun) any { return r.Received() }},
-	{render.Column{Name: "open", Kind: render.Amount}, func(r *ownedRun) any { return r.Open() }},
+	{render.Column{Name: "received", Kind: render.Amount}, func(r *ownedRun) any { return r.Received }},
+	{render.Column{Name: "open", Kind: render.Amount}, func(r *ownedRun) any { return r.Left }},
 }
 
 // statementPeriodsCSV is EXP-P10.

@@ -84,6 +84,12 @@ func (w *frailWriter) Commit() (blob.Info, error) {
 // newWorldOn serves one export from a store that fails at a step, or never.
 func newWorldOn(t *testing.T, failsAt string, pair export.Pair) *world {
 	t.Helper()
+	return newWorldAt(t, func(s blob.Store) blob.Store { return &frail{Store: s, at: failsAt} }, pair)
+}
+
+// newWorldAt serves one export from a store made of a folder.
+func newWorldAt(t *testing.T, made func(blob.Store) blob.Store, pair export.Pair) *world {
+	t.Helper()
 	local, err := blob.Local(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +98,7 @@ func newWorldOn(t *testing.T, failsAt string, pair export.Pair) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &frail{Store: local, at: failsAt}
+	store := made(local)
 	exports := export.Of(export.Config{Store: store, Signer: signer, PublicURL: address}, pair)
 	w := &world{t: t, store: local, endpoints: slices.Concat(exports.Endpoints(), file.Endpoints(store, signer), operation.Endpoints())}
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Handlers()})
@@ -167,6 +173,59 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("queued %d bytes", len(got.Body))
 			}
 			w.kept(1)
+		})
+	}
+}
+
+// fullDisk is a store whose disk is full until it is told otherwise.
+type fullDisk struct {
+	blob.Store
+
+	full atomic.Bool
+}
+
+func (s *fullDisk) Create(ctx context.Context, key string) (blob.Writer, error) {
+	if s.full.Load() {
+		return nil, fmt.Errorf("create: %w", syscall.ENOSPC)
+	}
+	return s.Store.Create(ctx, key)
+}
+
+// lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
+const lag = 10 * time.Minute
+
+// A queued export waits for a disk that is full for minutes or hours, and is given up after a day; one that cannot be rendered is given up
+// after five attempts.
+func TestADiskThatStaysFull(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		full        time.Duration
+		broken      bool
+		status      string
+		least, most time.Duration
+	}{
+		"for five minutes": {full: 5 * time.Minute, status: "completed", least: 5 * time.Minute, most: 20 * time.Minute},
+		"for ten hours":    {full: 10 * time.Hour, status: "completed", least: 10 * time.Hour, most: 11 * time.Hour},
+		"for two days":     {full: 48 * time.Hour, status: "failed", least: 24*time.Hour - lag, most: 25 * time.Hour},
+		"never, broken":    {broken: true, status: "failed", most: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pair := numbers(2000, nil)
+			if c.broken {
+				pair = probe(func(context.Context, *db.Tx, *selection, *export.Sink) error {
+					return errors.New("it cannot be rendered")
+				})
+			}
+			disk := &fullDisk{}
+			w := newWorldAt(t, func(s blob.Store) blob.Store { disk.Store = s; return disk }, pair)
+			disk.full.Store(c.full > 0)
+			op := w.Post("/probes/csv", object{}).Want(202).String("operationId")
+			passed := w.Outlast(func(passed time.Duration) { disk.full.Store(passed < c.full) })
+			if got := w.Get("/operations/" + op).Want(200).String("status"); got != c.status || passed < c.least || passed > c.most {
+				t.Errorf("the operation is %s after %v", got, passed)
+			}
+			w.kept(map[string]int64{"completed": 1, "failed": 0}[c.status])
 		})
 	}
 }

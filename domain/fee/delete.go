@@ -18,7 +18,7 @@ type deleteInput struct {
 }
 
 func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	f, err := get(ctx, tx, in.ID)
@@ -27,10 +27,6 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 	periods, err := periodsOf(ctx, tx, f.ID)
 	if err != nil {
-		return nil, err
-	}
-	// Whoever derives a journal with the fee has done so before its use is looked at, or does it without the fee.
-	if err := holdListings(ctx, tx, listingsOf(periods)); err != nil {
 		return nil, err
 	}
 	reasons, err := usage(ctx, tx, f.ID)

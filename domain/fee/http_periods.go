@@ -50,7 +50,7 @@ type createPeriodInput struct{ Body CreatePeriod }
 
 func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
 	b := &in.Body
-	if err := hold(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	var issues []apierr.Issue
@@ -101,9 +101,9 @@ func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Perio
 	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
 }
 
-// periodOfFee keeps the fees from changing and reads a listing period with its fee.
+// periodOfFee reads a listing period with its fee for a change.
 func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
 	p, err := getPeriod(ctx, tx, periodID)
@@ -124,9 +124,6 @@ type periodChange struct {
 // savePeriod writes a listing period, with the end of an earlier one when that is in the way and may be truncated.
 func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error) {
 	p := c.after
-	if err := holdListings(ctx, tx, []id.ID{p.ListingID}); err != nil {
-		return nil, err
-	}
 	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
 	if c.before != nil {
 		t.old = append(t.old, *c.before)
@@ -157,9 +154,6 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	f, p, err := periodOfFee(ctx, tx, in.ID)
 	if err != nil {
-		return nil, err
-	}
-	if err := holdListings(ctx, tx, []id.ID{p.ListingID}); err != nil {
 		return nil, err
 	}
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {

@@ -51,36 +51,6 @@ func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	return &f, err
 }
 
-// HoldActive keeps a fee that is in use as it is until the transaction ends, so that a change of it finds what the transaction wrote. Call
-// it before anything that a change of a fee waits for. It fails as Active does.
-func HoldActive(ctx context.Context, tx *db.Tx, feeID id.ID) error {
-	_, err := db.Get[id.ID](ctx, tx, `select id from fee where team_id = @team and id = @id and status = 'active' for share`,
-		db.Args{"team": tx.Team, "id": feeID})
-	if errors.Is(err, db.ErrNoRows) {
-		return apierr.NotFound
-	}
-	return err
-}
-
-// hold makes the changes of the team's fees and of their listing periods take turns: what a formula may build on depends on all of them.
-func hold(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, `select from fee where team_id = @team order by id for no key update`, db.Args{"team": tx.Team})
-	if err != nil {
-		return fmt.Errorf("lock recurring fees: %w", err)
-	}
-	return nil
-}
-
-// holdListings makes those who derive journals of the listings wait, so that none derives with the fees of before and escapes the change.
-func holdListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
-	_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = any(@ids) order by id for update`,
-		db.Args{"team": tx.Team, "ids": listingIDs})
-	if err != nil {
-		return fmt.Errorf("lock listings: %w", err)
-	}
-	return nil
-}
-
 func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	p, err := db.Get[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})

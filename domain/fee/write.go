@@ -53,7 +53,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Fee, error) {
 
 // Add makes a recurring fee with its listing periods. It fails as createRecurringFee does.
 func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
@@ -119,7 +119,7 @@ func keep[T any](to, given *T) {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	before, err := get(ctx, tx, in.ID)
@@ -189,9 +189,6 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 			stmts = append(stmts, periodStatement(tx, p))
 		}
 	}
-	if err := holdListings(ctx, tx, listingsOf(before, after)); err != nil {
-		return nil, err
-	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return nil, refused(err)
 	}
@@ -218,18 +215,4 @@ func asPeriods(subscriptions []ListingSubscription) []Period {
 		out[i] = Period{ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate}
 	}
 	return out
-}
-
-func listingsOf(periods ...[]Period) []id.ID {
-	listings := []id.ID{}
-	seen := map[id.ID]bool{}
-	for _, list := range periods {
-		for i := range list {
-			if v := list[i].ListingID; !seen[v] {
-				seen[v] = true
-				listings = append(listings, v)
-			}
-		}
-	}
-	return listings
 }

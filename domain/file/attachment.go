@@ -107,7 +107,7 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 		out.ownerAccessible = values["isOwnerAccessible"] == "true" || values["isOwnerAccessible"] == "1"
 		return err
 	})
-	if errors.Is(err, errStore) {
+	if errors.Is(err, ErrStore) {
 		return received{}, apierr.ServiceUnavailable.Because(err)
 	}
 	out.Stored = stored

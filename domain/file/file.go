@@ -71,8 +71,8 @@ var (
 	errSwept = errors.New("the stored bytes were swept before their file was inserted")
 )
 
-// errStore marks what the store failed with, as against what the writer of the bytes failed with.
-var errStore = errors.New("the blob store failed")
+// ErrStore marks what the store failed with, a full disk for example, as against what the writer of the bytes failed with.
+var ErrStore = errors.New("the blob store failed")
 
 // Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context as soon as that
 // ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
@@ -94,7 +94,7 @@ func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write
 func fill(ctx context.Context, store blob.Store, key string, write func(io.Writer) error) (blob.Info, error) {
 	w, err := store.Create(ctx, key)
 	if err != nil {
-		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", errStore, err)
+		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", ErrStore, err)
 	}
 	defer func() { _ = w.Abort() }()
 	if err := write(untilDone{ctx, w}); err != nil {
@@ -105,7 +105,7 @@ func fill(ctx context.Context, store blob.Store, key string, write func(io.Write
 	}
 	info, err := w.Commit()
 	if err != nil {
-		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", errStore, err)
+		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", ErrStore, err)
 	}
 	return info, nil
 }
@@ -142,7 +142,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 	}
 	n, err := u.w.Write(p)
 	if err != nil {
-		err = fmt.Errorf("%w: %w", errStore, err)
+		err = fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	return n, err
 }

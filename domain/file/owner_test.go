@@ -104,7 +104,7 @@ func TestPapersOfDraftsFollowTheDrafts(t *testing.T) {
 	sees("statements start later", "published", "present")
 	b.Exec(`update team set statement_start_at = null where id = @team`, nil)
 	b.Exec(`update listing_ownership_period set start_at = '2026-04-01' where team_id = @team`, nil)
-	sees("the ownership starts later", "published", "present")
+	sees("the ownership starts later", "published", "draft", "present")
 }
 
 // No amount depends on a paper, so nothing that locks amounts locks papers.

@@ -22,14 +22,12 @@ type row struct {
 
 // ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense that is among the
 // expenses of a statement which the owner sees. That is a published one of an ownership that the owner is a member of, or a draft when the team
-// shows those: of a month that has begun, from the start of the ownership and of the team's statements, and that no saved or imported
-// statement stands for. Package statement draws the same line for what its lists show.
+// shows those: of a month that has begun, from the start of the team's statements, and that no saved or imported statement stands for. Package statement draws the same line for what its lists show.
 const ofOwner = ` and exists (
 		select from transaction_attachment a
 		join transaction x on x.team_id = a.team_id and x.id = a.transaction_id and x.type = 'expense' and x.status = 'active'
 		join ledger_entry e on e.team_id = x.team_id and e.transaction_id = x.id and e.party = 'owners'
 		join listing_ownership_member m on m.team_id = e.team_id and m.period_id = e.ownership_period_id and m.contact_id = @owner
-		join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
 		join team t on t.id = a.team_id
 		left join statement s on s.team_id = e.team_id and s.id = e.statement_id
 		where a.team_id = f.team_id and a.id = f.id and a.is_owner_accessible
@@ -37,7 +35,7 @@ const ofOwner = ` and exists (
 			where n.team_id = e.team_id and n.account_id = e.account_id and n.assignment in ('openingBalance', 'payout_distribution'))
 		and (s.status = 'published' or e.statement_id is null and t.owner_portal_show_draft_statements and e.status = 'active'
 			and e.ledger in ('trust', 'operating') and e.txn_at <= @last_day
-			and e.txn_at >= coalesce(date_trunc('month', greatest(p.start_at, t.statement_start_at)::timestamp)::date, e.txn_at)
+			and e.txn_at >= coalesce(date_trunc('month', t.statement_start_at::timestamp)::date, e.txn_at)
 			and not exists (select from statement other
 				where other.team_id = e.team_id and other.ownership_period_id = e.ownership_period_id and other.currency = e.currency
 				and date_trunc('month', e.txn_at::timestamp) between date_trunc('month', other.start_at::timestamp)

@@ -56,14 +56,16 @@ type named struct {
 	accounts     map[id.ID]accountFact
 	assigned     map[account.Assignment]id.ID
 	contacts     map[id.ID]bool
-	reservations map[id.ID]id.ID // its listing
+	reservations map[id.ID]id.ID  // its listing
+	currencies   map[id.ID]string // of reservations
 	periods      map[id.ID][]listing.Period
 }
 
 type namedRow struct {
-	Kind    string
-	ID      id.ID
-	Listing id.ID
+	Kind     string
+	ID       id.ID
+	Listing  id.ID
+	Currency string
 }
 
 // accountFact is what matters of an account that is posted to.
@@ -84,7 +86,7 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 			accounts, contacts, reservations = append(accounts, l.AccountID), append(contacts, deref(l.ContactID)), append(reservations, deref(l.ReservationID))
 		}
 	}
-	n := &named{accounts: map[id.ID]accountFact{}, contacts: map[id.ID]bool{}, reservations: map[id.ID]id.ID{}}
+	n := &named{accounts: map[id.ID]accountFact{}, contacts: map[id.ID]bool{}, reservations: map[id.ID]id.ID{}, currencies: map[id.ID]string{}}
 	chart, err := db.Select[accountFact](ctx, tx, `
 		select a.id, a.type, a.status, c.classification, a.banking_category
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -99,8 +101,8 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 		return nil, fmt.Errorf("read the account assignments: %w", err)
 	}
 	rows, err := db.Select[namedRow](ctx, tx, `
-		select 'contact' as kind, id, null::uuid as listing from contact where team_id = @team and id = any(@contacts)
-		union all select 'reservation', id, listing_id from reservation where team_id = @team and id = any(@reservations)`,
+		select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
+		union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
 		db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
 	if err != nil {
 		return nil, fmt.Errorf("read what journals name: %w", err)
@@ -109,7 +111,7 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 		if r.Kind == "contact" {
 			n.contacts[r.ID] = true
 		} else {
-			n.reservations[r.ID] = r.Listing
+			n.reservations[r.ID], n.currencies[r.ID] = r.Listing, r.Currency
 		}
 	}
 	return n, n.loadListings(ctx, tx, journals)
@@ -148,8 +150,8 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 	return nil
 }
 
-// check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal posts to already may
-// stay, whatever has become of them.
+// check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal posts to already, and
+// reservations that it names, may stay, whatever has become of them.
 func (j *Journal) check(n *named, old *Journal) error {
 	if issues := j.unknown(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
@@ -158,6 +160,9 @@ func (j *Journal) check(n *named, old *Journal) error {
 	if old != nil {
 		for i := range old.Lines {
 			standing[old.Lines[i].AccountID] = true
+			if old.Currency == j.Currency {
+				standing[deref(old.Lines[i].ReservationID)] = true
+			}
 		}
 	}
 	var issues []apierr.Issue
@@ -174,6 +179,8 @@ func (j *Journal) check(n *named, old *Journal) error {
 		refuse(a.foreignBank(j.Ledger), "accountId", "The bank account belongs to the other ledger", "ledgerMismatch")
 		of := n.reservations[deref(l.ReservationID)]
 		refuse(!of.IsZero() && of != deref(l.ListingID), "listingId", "Listing is not the one of the reservation", "listingMismatch")
+		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId",
+			"The reservation has another currency", "currencyMismatch")
 		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", "What guests owe belongs to no party", "partyNotSupported")
 		n.give(l)
 		if deref(l.Party) == ledger.Owners {

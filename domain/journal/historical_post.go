@@ -31,7 +31,8 @@ func Handlers() map[string]job.Handler {
 	return map[string]job.Handler{
 		kindImport: operation.Work(30*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args importArgs) error {
 			return post(ctx, tx, args.ImportID)
-		}),
+		}).BesideAll(), // entries of an earlier system are derived from nothing
+		ledger.RefreshJournals: operation.Outside(10*time.Minute, refreshTask).InBulk(),
 	}
 }
 

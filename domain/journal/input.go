@@ -120,6 +120,7 @@ func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
 func (j *Journal) settle() error {
 	var issues []apierr.Issue
 	var debit, credit money.Cents
+	var debits, credits money.Reach
 	for i := range j.Lines {
 		c := j.Lines[i].CentTotal
 		switch {
@@ -127,12 +128,13 @@ func (j *Journal) settle() error {
 			issues = append(issues, issueAt("A line moves an amount", "zeroAmount", "lines", i, "centTotal"))
 		case c > 0:
 			debit += c
+			debits.Add(c)
 		default:
 			credit -= c
+			credits.Add(c)
 		}
 	}
-	// At most 1000 amounts of 53 bits: the sums stay below 63.
-	if !debit.Valid() || !credit.Valid() {
+	if !debits.Valid() || !credits.Valid() {
 		issues = append(issues, issueAt("The lines add up to more than the safe range", "range", "lines"))
 	}
 	if len(issues) > 0 {

@@ -85,6 +85,8 @@ func TestJournalsNameWhatTheTeamHas(t *testing.T) {
 		w.Post(journals, body).WantError(apierr.CodeBadRequest, "").WantIssue(c.issue, c.path)
 	}
 	w.wantEntries()
+	w.Post(journals, object{"date": "2026-02-20", "currency": "eur", "lines": list{w.line("2000", 1, "reservationId", w.stay), w.line("1000", -1)}}).
+		WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "lines.0.reservationId")
 	w.Post(journals, object{"date": "2026-02-20", "currency": "XXQ", "lines": list{w.line("5200", 1), w.line("1000", -1)}}).Want(400).WantIssue("currency", "currency")
 	w.Post(journals, object{"date": "2025-12-31", "lines": list{w.line("5200", 1), w.line("1000", -1)}}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)

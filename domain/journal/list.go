@@ -21,7 +21,7 @@ type Filter struct {
 	ContactIDs              []id.ID  `query:"contactIds"`
 	ReservationIDs          []id.ID  `query:"reservationIds"`
 	Reversed                *bool    `query:"reversed" doc:"true: only journals that are reversed; false: only those that are not."`
-	DateRange               string   `query:"dateRange" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	DateRange               string   `query:"dateRange" format:"date-range" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" default:"true"`
 	Search                  string   `query:"search" maxLength:"200" doc:"Part of a description or a reference."`
 }
@@ -76,7 +76,12 @@ type listInput struct {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], error) {
-	found, err := page.List[Journal](ctx, tx, in.query(tx.Team), in.Params, in.Sort)
+	q := in.query(tx.Team)
+	const lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"
+	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
+		return nil, err
+	}
+	found, err := page.List[Journal](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}

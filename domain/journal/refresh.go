@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
+	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -47,7 +48,18 @@ func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (ledger
 	if err != nil {
 		return ledger.Change{}, fmt.Errorf("find the journals of listings: %w", err)
 	}
-	var total ledger.Change
+	return refreshAll(ctx, tx, ids)
+}
+
+// refreshTask posts the journals of a task anew.
+func refreshTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args ledger.RefreshArgs) (db.Work, error) {
+	return nil, d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		_, err := refreshAll(ctx, tx, args.IDs)
+		return err
+	})
+}
+
+func refreshAll(ctx context.Context, tx *db.Tx, ids []id.ID) (total ledger.Change, err error) {
 	for chunk := range slices.Chunk(ids, refreshChunk) {
 		change, err := refresh(ctx, tx, chunk)
 		if err != nil {
@@ -74,21 +86,23 @@ func refresh(ctx context.Context, tx *db.Tx, ids []id.ID) (ledger.Change, error)
 	if err != nil {
 		return ledger.Change{}, err
 	}
-	var sources []id.ID
+	var sources, failed []id.ID
 	var postings []ledger.Posting
-	left := 0
 	for _, j := range journals {
 		p, err := j.posting(n)
 		if err != nil {
-			left++
+			failed = append(failed, j.ID)
 			continue
 		}
 		sources, postings = append(sources, j.ID), append(postings, p)
+	}
+	if err := ledger.MarkFailed(ctx, tx, "journal", failed); err != nil {
+		return ledger.Change{}, err
 	}
 	change, err := ledger.Replace(ctx, tx, sources, postings, ledger.Lenience{SkipLocked: true})
 	if err != nil {
 		return ledger.Change{}, fmt.Errorf("post journals: %w", err)
 	}
-	change.Skipped += left
+	change.Skipped += len(failed)
 	return change, nil
 }

@@ -18,7 +18,7 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 	w := newWorld(t)
 	held := journals + "/" + w.Post(journals, w.gift("2026-02-01")).Want(201).String("id")
 	w.Post(journals, w.gift("2026-04-20")).Want(201)
-	w.statement("published", "2026-02", true)
+	statement := w.statement("published", "2026-02", true)
 	w.Exec(`update listing_ownership_period set end_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.ann})
 	w.Exec(`update listing_ownership_period set start_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
@@ -38,6 +38,24 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 	if got := w.Get(held).String("journalStatus.reason"); got != "journalLocked" {
 		t.Errorf("the locked journal says %s", got)
 	}
+	// The journal follows when the statement is gone.
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		for _, sql := range []string{`update ledger_entry set statement_id = null where team_id = @team`, `delete from statement where team_id = @team`} {
+			if _, err := tx.Exec(ctx, sql, db.Args{"team": tx.Team}); err != nil {
+				return err
+			}
+		}
+		return ledger.RetryReleased(ctx, tx, []id.ID{statement}, []id.ID{w.villa})
+	})
+	if got := w.Get(held).String("journalStatus.status"); got != "recalculating" {
+		t.Errorf("when the statement is gone the journal is %s", got)
+	}
+	w.Work()
+	if got := w.Get(held).String("journalStatus.status"); got != "current" {
+		t.Errorf("after the statement was gone the journal is %s", got)
+	}
+	w.wantEntries("2026-02-01 trust 4000 -10000 owners bob manual", "2026-02-01 trust 5200 10000 manager manual",
+		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 	w.Exec(`update listing_ownership_period set start_at = '2026-07-01' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		change, err := journal.RefreshListings(ctx, tx, []id.ID{w.villa})

@@ -100,7 +100,7 @@ func (b *books) statement(status string) id.ID {
 	return statement
 }
 
-// unbalanced counts the rows in which the kept balances differ from the sums of the entries.
+// unbalanced counts the rows in which the balances that are read differ from the sums of the entries.
 func (b *books) unbalanced() (n int64) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
@@ -112,7 +112,8 @@ func (b *books) unbalanced() (n int64) {
 					coalesce(-sum(cent_total) filter (where cent_total < 0), 0) as credit
 				from ledger_entry where team_id = @team and status = 'active' and ledger <> 'historical' group by 1, 2, 3, 4, 5, 6
 			) e full join (
-				select ledger, currency, account_id, party, listing_id, month, debit, credit from ledger_balance where team_id = @team and (debit <> 0 or credit <> 0)
+				select ledger, currency, account_id, party, listing_id, month, sum(debit) as debit, sum(credit) as credit from ledger_balance
+				where team_id = @team group by 1, 2, 3, 4, 5, 6 having sum(debit) <> 0 or sum(credit) <> 0
 			) k using (ledger, currency, account_id, party, listing_id, month)
 			where (e.debit, e.credit) is distinct from (k.debit, k.credit)
 			union all

@@ -111,6 +111,7 @@ func (p Posting) Check() error {
 	}
 	seen := make(map[string]bool, len(p.Lines))
 	var sum money.Cents
+	var reach money.Reach
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		switch {
@@ -124,7 +125,7 @@ func (p Posting) Check() error {
 			return refuse("a line has no reference of its own")
 		}
 		seen[l.Ref] = true
-		if sum += l.CentTotal; !sum.Valid() {
+		if sum += l.CentTotal; l.CentTotal > 0 && !reach.Add(l.CentTotal) {
 			return refuse("the lines exceed the safe range")
 		}
 	}

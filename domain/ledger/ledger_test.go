@@ -46,6 +46,14 @@ func TestCheckRefusesWhatTheBooksCannotTake(t *testing.T) {
 		"sum out of range": func(p *ledger.Posting) {
 			p.Lines = []ledger.Line{{Ref: "a", AccountID: account, CentTotal: money.MaxCents, Trigger: "x"}, {Ref: "b", AccountID: account, CentTotal: 1, Trigger: "x"}}
 		},
+		"debits out of range": func(p *ledger.Posting) {
+			p.Lines = []ledger.Line{
+				{Ref: "a", AccountID: account, CentTotal: money.MaxCents, Trigger: "x"},
+				{Ref: "b", AccountID: account, CentTotal: -money.MaxCents, Trigger: "x"},
+				{Ref: "c", AccountID: account, CentTotal: 1, Trigger: "x"},
+				{Ref: "d", AccountID: account, CentTotal: -1, Trigger: "x"},
+			}
+		},
 	} {
 		p := good()
 		spoil(&p)
@@ -145,6 +153,12 @@ func TestBalancesFollowTheEntries(t *testing.T) {
 		first := b.replace(chosen, wanted...)
 		if n := b.unbalanced(); n != 0 {
 			r.Fatalf("%d balances are off after %+v", n, first)
+		}
+		if rapid.Bool().Draw(r, "fold") {
+			b.fold()
+			if n := b.unbalanced(); n != 0 {
+				r.Fatalf("%d balances are off after they were folded", n)
+			}
 		}
 		if again := b.replace(chosen, wanted...); !again.IsZero() {
 			r.Fatalf("repeating changes %+v", again)

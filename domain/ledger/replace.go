@@ -24,11 +24,23 @@ const fewSources = 20
 // the new ones inserted. The StatementID of wanted lines is ignored.
 //
 // The caller holds the rows of the sources locked (select … for update), so that two derivations of one source take turns. Replace itself
-// shares the team and the ownership periods it posts to, so that neither closing the books nor saving a statement passes it by.
+// shares the ownership periods it posts to, so that saving a statement does not pass it by; the team's gate keeps the closing of the books out.
 //
 // Errors: ErrInvalid, ErrUnknownAccount, and the locks of Locked.
 func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
-	ordered := slices.Clone(sources)
+	return ReplacePart(ctx, tx, Part{Sources: sources}, wanted, l)
+}
+
+// Part are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
+// sources Behind.
+type Part struct {
+	Sources []id.ID
+	Behind  map[id.ID]bool
+}
+
+// ReplacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
+func ReplacePart(ctx context.Context, tx *db.Tx, of Part, wanted []Posting, l Lenience) (Change, error) {
+	ordered := slices.Clone(of.Sources)
 	slices.SortFunc(ordered, id.ID.Compare)
 	ordered = slices.Compact(ordered)
 	bySource := make(map[id.ID][]Posting, len(ordered))
@@ -52,7 +64,7 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 	var total Change
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
-		change, err := replaceChunk(ctx, tx, ordered[:n], postings, l)
+		change, err := replaceChunk(ctx, tx, Part{ordered[:n], of.Behind}, postings, l)
 		if err != nil {
 			return Change{}, err
 		}
@@ -79,24 +91,28 @@ func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Pos
 	return n, postings
 }
 
-func replaceChunk(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
-	standing, err := stored(ctx, tx, sources)
+func replaceChunk(ctx context.Context, tx *db.Tx, of Part, wanted []Posting, l Lenience) (Change, error) {
+	standing, err := stored(ctx, tx, of.Sources)
 	if err != nil {
 		return Change{}, err
 	}
-	// A statement that attached entries since they were read is still seen over them by the locks, which are asked after this.
+	// The locks are asked after this: a statement that attached entries since they were read is seen over them then, and one that freed them
+	// is not.
 	if err := shareLocks(ctx, tx, standing, wanted); err != nil {
 		return Change{}, err
 	}
 	gone, added := compare(standing, wanted)
-	skipped := map[id.ID]bool{}
+	skipped := map[id.ID]hold{}
 	if len(gone)+len(added) > 0 {
 		if skipped, err = decide(ctx, tx, gone, added, l); err != nil {
 			return Change{}, err
 		}
 	}
 	kept := func(postings []Posting) []Posting {
-		return slices.DeleteFunc(postings, func(p Posting) bool { return skipped[p.SourceID] })
+		return slices.DeleteFunc(postings, func(p Posting) bool {
+			_, held := skipped[p.SourceID]
+			return held
+		})
 	}
 	outstanding := len(gone) + len(added)
 	gone, added = kept(gone), kept(added)
@@ -104,7 +120,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Post
 	if err := write(ctx, tx, gone, added); err != nil {
 		return Change{}, err
 	}
-	return change, settle(ctx, tx, sources, skipped)
+	return change, settle(ctx, tx, of, skipped)
 }
 
 // compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so. A posting is one
@@ -154,23 +170,30 @@ func (p *Posting) equal(o *Posting) bool {
 	return true
 }
 
-// decide asks the locks about every posting. It returns the sources that are left as they are.
-func decide(ctx context.Context, tx *db.Tx, gone, added []Posting, l Lenience) (map[id.ID]bool, error) {
+// decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that holds it.
+func decide(ctx context.Context, tx *db.Tx, gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	f, err := factsOf(ctx, tx, slices.Concat(gone, added))
 	if err != nil {
 		return nil, err
 	}
-	skipped := map[id.ID]bool{}
+	skipped := map[id.ID]hold{}
 	for _, postings := range [][]Posting{gone, added} {
 		for i := range postings {
 			p := &postings[i]
-			err := Locked(f.closing, f.touched(p), l)
+			lock := Locked(f.closing, f.touched(p), l)
 			switch {
-			case err == nil:
-			case l.SkipLocked:
-				skipped[p.SourceID] = true
-			default:
+			case lock == nil:
+				continue
+			case !l.SkipLocked:
+				return nil, lock
+			}
+			h, err := holdOf(lock, p.TxnAt)
+			if err != nil {
 				return nil, err
+			}
+			// Of several days the earliest is the last to be opened.
+			if before, held := skipped[p.SourceID]; !held || before.at != nil && h.at != nil && h.at.Before(*before.at) {
+				skipped[p.SourceID] = h
 			}
 		}
 	}
@@ -184,7 +207,7 @@ func (f *facts) touched(p *Posting) Touched {
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		banked = banked || f.banks[l.AccountID]
-		if !l.StatementID.IsZero() {
+		if f.saved[l.StatementID] {
 			t.AttachedTo = append(t.AttachedTo, l.StatementID)
 		}
 		if l.Party != Owners {

@@ -2,10 +2,13 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"stayledger/domain/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -28,10 +31,11 @@ func (Reason) Enum() []string {
 	return []string{"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked"}
 }
 
-// Kinds of the tasks that derive journals. Package reservation handles the first, package transaction the second; both take RefreshArgs.
+// Kinds of the tasks that derive journals. Packages reservation, transaction and journal handle them; all take RefreshArgs.
 const (
 	RefreshReservations = "reservation.refresh"
 	RefreshTransactions = "transaction.refresh"
+	RefreshJournals     = "journal.refresh"
 )
 
 // RefreshArgs name the sources whose journals a task derives.
@@ -62,11 +66,14 @@ type Outdated struct {
 	Reason Reason
 	// Cause is what changed; the operation names it as its primary resource.
 	Cause operation.Resource
+	// Also are further resources that the operation names.
+	Also []operation.Resource
 	// Type of the operation; empty means reservation-journal-refresh.
 	Type operation.Type
-	// Reservations and Transactions are the sources whose journals may differ now.
+	// Reservations, Transactions and Journals (written by hand) are the sources whose journals may differ now.
 	Reservations []id.ID
 	Transactions []id.ID
+	Journals     []id.ID
 }
 
 // refreshChunk is how many sources one task derives.
@@ -76,7 +83,7 @@ const refreshChunk = 500
 // anew, leaving those that a lock holds. It answers nil when no journal is touched. Transactions come first: a change of one locks it
 // before the reservations that it names.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
-	if len(o.Reservations)+len(o.Transactions) == 0 {
+	if len(o.Reservations)+len(o.Transactions)+len(o.Journals) == 0 {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
 	}
 	if err := MarkStale(ctx, tx, o); err != nil {
@@ -87,7 +94,7 @@ func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledge
 
 func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
 	o.Cause.Role = operation.Target
-	n := operation.New{Type: o.Type, Primary: &o.Cause, Resources: []operation.Resource{o.Cause}}
+	n := operation.New{Type: o.Type, Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...)}
 	if n.Type == "" {
 		n.Type = operation.ReservationJournal
 	}
@@ -98,7 +105,8 @@ func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknow
 	if err != nil {
 		return nil, fmt.Errorf("order stale journals: %w", err)
 	}
-	n.Tasks = append(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, reservations)...)
+	n.Tasks = slices.Concat(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, reservations),
+		refreshTasks(RefreshJournals, o.Journals))
 	return operation.Start(ctx, tx, n)
 }
 
@@ -114,7 +122,10 @@ func MarkStale(ctx context.Context, tx *db.Tx, o Outdated) error {
 	if err := o.mark(ctx, tx, "reservation", o.Reservations); err != nil {
 		return err
 	}
-	return o.mark(ctx, tx, "transaction", o.Transactions)
+	if err := o.mark(ctx, tx, "transaction", o.Transactions); err != nil {
+		return err
+	}
+	return o.mark(ctx, tx, "journal", o.Journals)
 }
 
 func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source string, ids []id.ID) error {
@@ -125,7 +136,7 @@ func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source string, ids []id.
 		insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
 		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
 		from unnest(@ids::uuid[]) as s (id) order by s.id
-		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale'`,
+		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale', held_at = null, held_by = null`,
 		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": source, "reason": string(o.Reason), "ids": ids, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("mark journals stale: %w", err)
@@ -138,10 +149,7 @@ func MarkFailed(ctx context.Context, tx *db.Tx, source string, ids []id.ID) erro
 	if len(ids) == 0 {
 		return nil
 	}
-	reason := ReservationChanged
-	if source == "transaction" {
-		reason = TransactionChanged
-	}
+	reason := map[string]Reason{"reservation": ReservationChanged, "transaction": TransactionChanged, "journal": OwnershipChanged}[source]
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
@@ -151,7 +159,7 @@ func MarkFailed(ctx context.Context, tx *db.Tx, source string, ids []id.ID) erro
 			Args: db.Args{"team": tx.Team, "source": source, "reason": string(reason), "ids": ids, "now": tx.Now},
 		},
 		db.Stmt{
-			SQL:  `update ledger_stale set status = 'failed' where team_id = @team and source_id = any(@ids)`,
+			SQL:  `update ledger_stale set status = 'failed', held_at = null, held_by = null where team_id = @team and source_id = any(@ids)`,
 			Args: db.Args{"team": tx.Team, "ids": ids},
 		})
 	if err != nil {
@@ -160,35 +168,67 @@ func MarkFailed(ctx context.Context, tx *db.Tx, source string, ids []id.ID) erro
 	return nil
 }
 
+// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that holds it. Of several
+// locks one is enough: when it is gone the journal is derived again, and then meets the next.
+type hold struct {
+	at *day.Day
+	by id.ID
+}
+
+// holdOf is the lock that a posting of a day was refused with. Of several statements it is the earliest, which is the last to be opened.
+func holdOf(refusal error, at day.Day) (hold, error) {
+	var lock *apierr.Error
+	errors.As(refusal, &lock)
+	switch c, ok := lock.Context().(LockContext); {
+	case ok && c.BooksClosedAt != nil:
+		return hold{at: &at}, nil
+	case ok && len(c.StatementIDs) > 0:
+		return hold{by: c.StatementIDs[0]}, nil
+	case ok && len(c.BankRecordIDs) > 0:
+		return hold{by: c.BankRecordIDs[0]}, nil
+	}
+	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
+}
+
 // settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
-// locked. A journal that was left behind without anybody having marked it before is marked now.
-func settle(ctx context.Context, tx *db.Tx, sources []id.ID, skipped map[id.ID]bool) error {
-	done, left := make([]id.ID, 0, len(sources)), []id.ID{}
-	for _, source := range sources {
-		if skipped[source] {
-			left = append(left, source)
-		} else {
+// locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
+// anybody having marked it before is marked now.
+func settle(ctx context.Context, tx *db.Tx, of Part, skipped map[id.ID]hold) error {
+	var done, left, part, by []id.ID
+	var at []*day.Day
+	for _, source := range of.Sources {
+		h, held := skipped[source]
+		switch {
+		case held:
+			left, by, at = append(left, source), append(by, h.by), append(at, h.at)
+		case of.Behind[source]:
+			part = append(part, source)
+		default:
 			done = append(done, source)
 		}
 	}
 	stmts := []db.Stmt{{
-		SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done)`,
+		SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
 		Args: db.Args{"team": tx.Team, "done": done},
 	}}
 	if len(left) > 0 {
-		stmts = append(stmts,
-			db.Stmt{
-				SQL:  `update ledger_stale set status = 'locked' where team_id = @team and source_id = any(@left)`,
-				Args: db.Args{"team": tx.Team, "left": left},
-			},
-			db.Stmt{
-				SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
-					select @team, s.id, case when r.id is null then 'transaction' else 'reservation' end,
-						case when r.id is null then 'transactionChanged' else 'reservationChanged' end, 'locked', @now
-					from unnest(@left::uuid[]) as s (id) left join reservation r on r.team_id = @team and r.id = s.id
-					where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)`,
-				Args: db.Args{"team": tx.Team, "left": left, "now": tx.Now},
-			})
+		stmts = append(stmts, db.Stmt{
+			SQL: `update ledger_stale s set status = 'locked', held_at = h.at, held_by = h.by
+				from unnest(@left::uuid[], @at::date[], @by::uuid[]) as h (id, at, by) where s.team_id = @team and s.source_id = h.id`,
+			Args: db.Args{"team": tx.Team, "left": left, "at": at, "by": by},
+		})
+	}
+	if len(left)+len(part) > 0 {
+		stmts = append(stmts, db.Stmt{
+			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, held_at, held_by, since)
+				select @team, s.id, case when r.id is not null then 'reservation' when j.id is not null then 'journal' else 'transaction' end,
+					case when r.id is not null then 'reservationChanged' when j.id is not null then 'ownershipChanged' else 'transactionChanged' end,
+					case when s.at is null and s.by is null then 'stale' else 'locked' end, s.at, s.by, @now
+				from unnest(@sources::uuid[], @at::date[], @by::uuid[]) as s (id, at, by)
+				left join reservation r on r.team_id = @team and r.id = s.id left join journal j on j.team_id = @team and j.id = s.id
+				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)`,
+			Args: db.Args{"team": tx.Team, "sources": slices.Concat(left, part), "at": at, "by": by, "now": tx.Now},
+		})
 	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("settle stale journals: %w", err)
@@ -196,32 +236,55 @@ func settle(ctx context.Context, tx *db.Tx, sources []id.ID, skipped map[id.ID]b
 	return nil
 }
 
-// RetryLocked derives again what locks have kept from being derived, now that the cause has given some of it free: on these listings, or of
-// the whole team when listings is nil.
-func RetryLocked(ctx context.Context, tx *db.Tx, cause operation.Resource, listings []id.ID) error {
-	type left struct {
-		ID     id.ID
-		Source string
-	}
-	found, err := db.Select[left](ctx, tx, `
-		update ledger_stale t set status = 'stale' where t.team_id = @team and t.status = 'locked' and (@listings::uuid[] is null
-			or exists (select from reservation r where r.team_id = @team and r.id = t.source_id and r.listing_id = any(@listings))
-			or exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.source_id and l.listing_id = any(@listings)))
-		returning t.source_id as id, t.source`, db.Args{"team": tx.Team, "listings": listings})
-	if err != nil {
-		return fmt.Errorf("find journals that were locked: %w", err)
-	}
+// outdatedSource is a source whose journal is to be derived.
+type outdatedSource struct {
+	ID     id.ID
+	Source string
+}
+
+// retry starts the operation that derives sources again.
+func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []operation.Resource) error {
 	if len(found) == 0 {
 		return nil
 	}
-	var reservations, transactions []id.ID
-	for _, l := range found {
-		if l.Source == "reservation" {
-			reservations = append(reservations, l.ID)
-		} else {
-			transactions = append(transactions, l.ID)
-		}
+	by := map[string][]id.ID{}
+	for _, s := range found {
+		by[s.Source] = append(by[s.Source], s.ID)
 	}
-	_, err = startRefresh(ctx, tx, Outdated{Cause: cause, Reservations: sortedIDs(reservations), Transactions: sortedIDs(transactions)})
+	_, err := startRefresh(ctx, tx, Outdated{
+		Cause: resources[0], Also: resources[1:],
+		Reservations: sortedIDs(by["reservation"]), Transactions: sortedIDs(by["transaction"]), Journals: sortedIDs(by["journal"]),
+	})
 	return err
+}
+
+// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more. Whoever takes such a
+// lock away calls it in the same transaction, after having waited for all who share it (shareLocks): a journal that met the lock before is
+// found here, and one that is derived later does not meet it. The operation names the listings.
+func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
+	found, err := db.Select[outdatedSource](ctx, tx, `
+		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])`,
+		db.Args{"team": tx.Team, "released": released})
+	if err != nil {
+		return fmt.Errorf("find journals that were locked: %w", err)
+	}
+	resources := make([]operation.Resource, len(listings))
+	for i, v := range listings {
+		resources[i] = operation.Resource{Type: operation.Listing, ID: v, Role: operation.Target}
+	}
+	return retry(ctx, tx, found, resources)
+}
+
+// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens days calls it in the
+// same transaction, with the team for itself.
+func RetryReopened(ctx context.Context, tx *db.Tx) error {
+	found, err := db.Select[outdatedSource](ctx, tx, `
+		select distinct s.source_id as id, s.source from ledger_stale s join team t on t.id = s.team_id
+		where s.team_id = @team and s.status = 'locked' and s.held_at is not null
+			and coalesce(s.held_at >= t.books_closed_at, true) and (`+poster+` or coalesce(s.held_at >= t.soft_closed_at, true))`,
+		db.Args{"team": tx.Team, "user": tx.Actor.User})
+	if err != nil {
+		return fmt.Errorf("find journals that the closed books held: %w", err)
+	}
+	return retry(ctx, tx, found, []operation.Resource{{Type: operation.Team, ID: tx.Team}})
 }

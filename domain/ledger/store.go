@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -66,15 +67,13 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 	return args
 }
 
-// shareLocks keeps the books open and the statements of the touched ownership periods as they are until the transaction ends. Closing the
-// books updates the team; saving a statement locks its ownership period for update.
+// shareLocks keeps the statements of the touched ownership periods as they are until the transaction ends, so that a lock that a posting meets
+// stands as long as the transaction runs, and whoever takes it away sees what it held: saving a statement and returning it to draft lock its
+// ownership period for update. The closed books stay as they are by the team's gate.
 func shareLocks(ctx context.Context, tx *db.Tx, touched ...[]Posting) error {
-	return tx.Pipeline(ctx,
-		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
-		db.Stmt{
-			SQL:  `select from listing_ownership_period where team_id = @team and id = any(@periods::uuid[]) order by id for share`,
-			Args: db.Args{"team": tx.Team, "periods": ownerPeriods(slices.Concat(touched...))},
-		})
+	_, err := tx.Exec(ctx, `select from listing_ownership_period where team_id = @team and id = any(@periods::uuid[]) order by id for share`,
+		db.Args{"team": tx.Team, "periods": ownerPeriods(slices.Concat(touched...))})
+	return err
 }
 
 func ownerPeriods(postings []Posting) []id.ID {
@@ -172,35 +171,43 @@ type holder struct {
 type facts struct {
 	closing Closing
 	over    map[id.ID][]holder // by ownership period, or transaction
+	saved   map[id.ID]bool     // of the statements that postings were attached to when they were read, those that still are
 	banks   map[id.ID]bool
 }
 
 // factsOf reads the facts for postings that are to be added or removed. Imported statements hold nothing: no entry of the books is in their
 // figures, and the opening balance that goes on where they end is dated under them.
 func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) {
-	f := &facts{over: map[id.ID][]holder{}, banks: map[id.ID]bool{}}
+	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]bool{}, banks: map[id.ID]bool{}}
 	var err error
 	if f.closing, err = ClosingOf(ctx, tx); err != nil {
 		return nil, err
 	}
-	var sources, accounts []id.ID
+	var sources, accounts, attached []id.ID
 	for i := range touched {
 		sources = append(sources, touched[i].SourceID)
 		for k := range touched[i].Lines {
 			accounts = append(accounts, touched[i].Lines[k].AccountID)
+			attached = append(attached, touched[i].Lines[k].StatementID)
 		}
 	}
 	held, err := db.Select[holder](ctx, tx, `
 		select status, id, ownership_period_id as of, currency, end_at from statement
 			where team_id = @team and ownership_period_id = any(@periods) and not imported
 		union all
+		select 'attached', id, ownership_period_id, currency, end_at from statement where team_id = @team and id = any(@attached)
+		union all
 		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)`,
-		db.Args{"team": tx.Team, "periods": ownerPeriods(touched), "sources": sortedIDs(sources)})
+		db.Args{"team": tx.Team, "periods": ownerPeriods(touched), "attached": sortedIDs(attached), "sources": sortedIDs(sources)})
 	if err != nil {
 		return nil, fmt.Errorf("read what holds postings: %w", err)
 	}
 	reconciled := false
 	for i := range held {
+		if held[i].Status == "attached" {
+			f.saved[held[i].ID] = true
+			continue
+		}
 		f.over[held[i].Of] = append(f.over[held[i].Of], held[i])
 		reconciled = reconciled || held[i].Status == ""
 	}
@@ -254,6 +261,10 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	return refused(tx.Pipeline(ctx, stmts...))
 }
 
+// errReach is a posting that brings all that was ever debited in a currency over the safe range. That bounds every figure which reports add up, so
+// as long as it can be told exactly, each of them can.
+var errReach = apierr.BadRequest.At(apierr.Issue{Message: "The books would add up to more than the safe range", Code: "range", Path: []any{}})
+
 // refused names what the triggers of the ledger refuse.
 func refused(err error) error {
 	switch db.SQLState(err) {
@@ -261,6 +272,8 @@ func refused(err error) error {
 		return err
 	case "SL001":
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	case "SL004":
+		return errReach.Because(err)
 	case "SL002":
 		return fmt.Errorf("%w: %w", ErrUnknownAccount, err)
 	default:

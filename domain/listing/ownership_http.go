@@ -26,6 +26,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, listPeriods),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
+			Exclusive: true,
 			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
 				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
 				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." + follows,
@@ -37,12 +38,14 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, getPeriod),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
+			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
 				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.putPeriod, h.work),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
+			Exclusive: true,
 			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons);" +
 				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +
 				" through the days of the deleted one; an archived one keeps days, so that it is refused then with context.suggestedOnLast." + follows,
@@ -136,6 +139,9 @@ func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
 type createPeriodInput struct{ Body CreatePeriod }
 
 func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
 	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
 		return nil, nil, apierr.BadRequest.At(at("Listing does not exist", "notFound", "listingId"))
 	} else if err != nil {
@@ -154,6 +160,9 @@ type putPeriodInput struct {
 }
 
 func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
 	old, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -225,6 +234,9 @@ type delPeriodInput struct {
 }
 
 func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
 	p, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err

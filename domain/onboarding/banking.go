@@ -67,10 +67,6 @@ type banked struct {
 }
 
 func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
-	// The team comes before the account, as where its assignments change, so that the two cannot wait for each other.
-	if _, err := tx.Exec(ctx, `select from team where team_id = @team for share`, db.Args{"team": tx.Team}); err != nil {
-		return nil, fmt.Errorf("share team: %w", err)
-	}
 	b, err := db.Get[banked](ctx, tx, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
 		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})

@@ -53,7 +53,8 @@ type demoInput struct {
 func demoEndpoint(tag string) api.Endpoint {
 	return api.Write(api.Endpoint{
 		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: tag, Summary: "Fill a team with sample books", Status: 202,
-		Doc: "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
+		Exclusive: true,
+		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
 	}, startDemo)
 }
 
@@ -88,7 +89,9 @@ func startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknow
 
 // FillDemo makes the sample books of a team without an operation, a listing at a time, and reports the share that is done.
 func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done func(share float64)) error {
-	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return prepare(ctx, tx, data) }); err != nil {
+	alone := scope
+	alone.Exclusive = true // what it installs, many journals are derived from
+	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return prepare(ctx, tx, data) }); err != nil {
 		return err
 	}
 	for i := range int(data.Listings) {

@@ -3,6 +3,7 @@ package onboarding
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -70,11 +71,44 @@ func AssignmentsChanged(ctx context.Context, tx *db.Tx, changed []account.Reassi
 	if o.Reservations, err = sources(ctx, tx, "reservation", stays); err != nil {
 		return err
 	}
+	charged, err := chargedOn(ctx, tx, changed)
+	if err != nil {
+		return err
+	}
+	o.Reservations = append(o.Reservations, charged...)
+	slices.SortFunc(o.Reservations, id.ID.Compare)
+	o.Reservations = slices.Compact(o.Reservations)
 	if o.Transactions, err = sources(ctx, tx, "transaction", moves); err != nil {
 		return err
 	}
 	_, err = ledger.Outdate(ctx, tx, o)
 	return err
+}
+
+// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or gave up a part, where the
+// line was or becomes what the channel or the processor kept: fees charge that on, and no entry of the stay's own names the account.
+func chargedOn(ctx context.Context, tx *db.Tx, changed []account.Reassigned) ([]id.ID, error) {
+	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
+	var accounts, moved []id.ID
+	for _, c := range changed {
+		accounts = append(accounts, c.From, c.To)
+		if slices.Contains(costs, string(c.Assignment)) {
+			moved = append(moved, c.From, c.To)
+		}
+	}
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct l.reservation_id from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.type = 'deposit' and t.status = 'active'
+		where l.team_id = @team and l.reservation_id is not null
+			and (l.account_id = any(@moved::uuid[]) or l.account_id = any(@accounts::uuid[]) and l.assignment = any(@costs::text[]))
+		order by l.reservation_id`, db.Args{"team": tx.Team, "accounts": accounts, "moved": moved, "costs": costs})
+	if err != nil {
+		return nil, fmt.Errorf("find the stays whose deposits a change touches: %w", err)
+	}
+	return found, nil
 }
 
 // sources finds reservations or transactions, in the order of their ids.
@@ -93,7 +127,7 @@ func sources(ctx context.Context, tx *db.Tx, table string, r reach) ([]id.ID, er
 
 // Hooks are what a change of the selected team sets off.
 func Hooks() team.Hooks {
-	return team.Hooks{SettingsChanged: settingsChanged, Unlocked: unlocked}
+	return team.Hooks{SettingsChanged: settingsChanged, Unlocked: ledger.RetryReopened}
 }
 
 // settingsChanged outdates the journals of all stays, whose dates the team's settings decide on.
@@ -106,8 +140,4 @@ func settingsChanged(ctx context.Context, tx *db.Tx) error {
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Reservations: stays,
 	})
 	return err
-}
-
-func unlocked(ctx context.Context, tx *db.Tx) error {
-	return ledger.RetryLocked(ctx, tx, operation.Resource{Type: operation.Team, ID: tx.Team}, nil)
 }

@@ -70,6 +70,18 @@ func (b *books) on(source, code string) (sum int64) {
 	return sum
 }
 
+// drawnFrom are the manager's entries of a draw.
+func (b *books) drawnFrom(draw string) (found string) {
+	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Get[string](ctx, tx, `
+			select string_agg(concat_ws(' ', e.ledger, a.code, e.cent_total), ', ' order by e.ledger) from ledger_entry e
+			join account a on a.team_id = e.team_id and a.id = e.account_id
+			where e.team_id = @team and e.source_id = @source::text::uuid and e.party = 'manager'`, db.Args{"team": tx.Team, "source": draw})
+		return err
+	})
+	return found
+}
+
 // status is the journal status of the stay or the bill.
 func (b *books) status(path string) string {
 	return b.Get(path).Want(200).String("journalStatus.status")
@@ -213,8 +225,8 @@ func TestDrawsAndTheOpeningFollow(t *testing.T) {
 		t.Errorf("opened with %d and %d: %s", b.on(b.ID.String(), "2300"), b.on(b.ID.String(), "2900"), got.Body)
 	}
 	b.Work()
-	if b.on(draw, "2300") != 500 || b.on(draw, "2400") != 0 || b.status("/transactions/"+draw) != "current" {
-		t.Errorf("drawn from %d and %d", b.on(draw, "2300"), b.on(draw, "2400"))
+	if got := b.drawnFrom(draw); got != "operating 2300 -500, trust 2300 500" || b.status("/transactions/"+draw) != "current" {
+		t.Errorf("drawn from %s", got)
 	}
 	// Under closed books it stays, and says so.
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "January"}).Want(201)

@@ -61,7 +61,8 @@ func Endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
 			Method: "POST", Path: "/team/init", ID: "initializeTeam", Tag: tag, Summary: "Install a team's chart and settings",
-			Doc: "Fails with 400 when copyFromTeamId is a team that the credential does not reach.", Scopes: []string{"team:execute"}, DryRun: true,
+			Exclusive: true,
+			Doc:       "Fails with 400 when copyFromTeamId is a team that the credential does not reach.", Scopes: []string{"team:execute"}, DryRun: true,
 		}, func(ctx context.Context, tx *db.Tx, in *initInput) (operation.New, error) {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return operation.New{}, err
@@ -77,7 +78,8 @@ func Endpoints() []api.Endpoint {
 		}, func(ctx context.Context, tx *db.Tx, in *initInput) error { return install(ctx, tx, &in.Body) }),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
-			Doc: "Fails as POST /team/init does.", Scopes: []string{"team:execute"}, TeamInPath: true, DryRun: true,
+			Exclusive: true,
+			Doc:       "Fails as POST /team/init does.", Scopes: []string{"team:execute"}, TeamInPath: true, DryRun: true,
 		}, func(ctx context.Context, tx *db.Tx, in *initTeamInput) (*team.Team, error) {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err
@@ -97,7 +99,7 @@ func Handlers() map[string]job.Handler {
 	return map[string]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
 			return install(ctx, tx, &in)
-		}),
+		}).Exclusively(),
 		kindDemo: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task demoTask) error {
 			return fillListing(ctx, tx, task.DemoData, task.Listing)
 		}),
@@ -115,6 +117,9 @@ func checkInit(tx *db.Tx, in *Init) error {
 
 // install brings the parts and marks the team as initialized. Journals of a team at work that an assignment was missing for are derived.
 func install(ctx context.Context, tx *db.Tx, in *Init) error {
+	if err := tx.Exclusively(); err != nil {
+		return err
+	}
 	before, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return err

@@ -11,7 +11,10 @@ import (
 )
 
 // Endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled (OPS-90).
-func Endpoints() []api.Endpoint {
+func Endpoints() []api.Endpoint { return endpoints(waitPoll) }
+
+func endpoints(poll time.Duration) []api.Endpoint {
+	waiting := newWaiting(poll)
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -23,9 +26,9 @@ func Endpoints() []api.Endpoint {
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tag: "Operations", Summary: "Read an operation",
 			Doc: "Takes a uuid, an op_ identifier, or the act_ identifier of the audit action that started the operation. " +
-				"With waitSeconds it answers as soon as the operation has settled, at the latest after that time.",
+				"With waitSeconds it answers as soon as the operation has settled, at the latest after that time, or when the service is about to stop.",
 			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
-		}, getOperation),
+		}, waiting.getOperation),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/operations/{id}/progress", ID: "getOperationProgress", Tag: "Operations", Summary: "Read how far an operation is",
 			Doc: "What is done of how much, about a second old. Takes the identifiers that the single read takes. Exports count rows or documents; " +
@@ -76,30 +79,20 @@ type getInput struct {
 	WaitSeconds int64 `query:"waitSeconds" minimum:"0" maximum:"20" default:"0" doc:"How long to wait for the operation to settle."`
 }
 
-const (
-	firstLook = 10 * time.Millisecond
-	lastLook  = 200 * time.Millisecond
-)
-
-func getOperation(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*Detail, error) {
-	deadline := d.Now().Add(time.Duration(in.WaitSeconds) * time.Second)
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		var out *Detail
-		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+func (w *waiting) getOperation(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*Detail, error) {
+	read := func() (out *Detail, err error) {
+		err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			out, err = Find(ctx, tx, &in.Ref)
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-		left := deadline.Sub(d.Now())
-		if out.FinishedAt != nil || left <= 0 {
-			return out, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(min(pause, left)):
-		}
+		return out, err
 	}
+	out, err := read()
+	if err != nil || out.FinishedAt != nil || in.WaitSeconds == 0 {
+		return out, err
+	}
+	if err := w.wait(ctx, d, awaited{scope.Team, out.ID}, time.Duration(in.WaitSeconds)*time.Second); err != nil {
+		return nil, err
+	}
+	return read()
 }

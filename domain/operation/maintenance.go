@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"stayledger/platform/db"
@@ -34,7 +33,7 @@ const spread = `
 
 // Fold moves settled operations from the live count into operation_count, exactly once each.
 func Fold(ctx context.Context, d *db.DB) error {
-	return repeat(ctx, d, batch, `
+	return d.Repeat(ctx, batch, db.Stmt{SQL: `
 		with b as materialized (
 			select team_id, id from operation where not counted and status in ('completed', 'failed')
 			limit @batch for update skip locked),
@@ -42,17 +41,17 @@ func Fold(ctx context.Context, d *db.DB) error {
 			update operation o set counted = true from b
 			where o.team_id = b.team_id and o.id = b.id
 			returning o.team_id, o.id, o.type, o.initiated_by, o.status, o.created_at),
-		`+spread+`,
+		` + spread + `,
 		kept as (
 			insert into operation_count as k (team_id, day, resource_type, type, initiated_by, status, count)
 			select * from sums order by 1, 2, 3, 4, 5, 6
 			on conflict (team_id, day, resource_type, type, initiated_by, status) do update set count = k.count + excluded.count)
-		select count(*) from x`, db.Args{"batch": batch})
+		select count(*) from x`, Args: db.Args{"batch": batch}})
 }
 
 // Purge removes settled operations older than keep, and their part of the counts.
 func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
-	err := repeat(ctx, d, 1, `
+	err := d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with b as materialized (
 			select v.team_id, v.id from team t cross join lateral (
 				select team_id, id from operation where team_id = t.id and id < @oldest and counted order by id limit 500) v
@@ -61,12 +60,12 @@ func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
 			delete from operation o using b
 			where o.team_id = b.team_id and o.id = b.id
 			returning o.team_id, o.id, o.type, o.initiated_by, o.status, o.created_at),
-		`+spread+`,
+		` + spread + `,
 		kept as (
 			update operation_count k set count = k.count - s.n from sums s
 			where (k.team_id, k.day, k.resource_type, k.type, k.initiated_by, k.status)
 			    = (s.team_id, s.day, s.resource_type, s.type, s.initiated_by, s.status))
-		select count(*) from x`, db.Args{"batch": batch, "oldest": id.First(d.Now().Add(-keep))})
+		select count(*) from x`, Args: db.Args{"batch": batch, "oldest": id.First(d.Now().Add(-keep))}})
 	if err != nil {
 		return err
 	}
@@ -74,21 +73,4 @@ func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
 		_, err := tx.Exec(ctx, `delete from operation_count where count = 0`, nil)
 		return err
 	})
-}
-
-// repeat runs a statement that says how many operations it touched until they are fewer than enough.
-func repeat(ctx context.Context, d *db.DB, enough int64, sql string, args db.Args) error {
-	for {
-		var n int64
-		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-			n, err = db.Get[int64](ctx, tx, sql, args)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("operation maintenance: %w", err)
-		}
-		if n < enough {
-			return nil
-		}
-	}
 }

@@ -81,10 +81,10 @@ func TestAProviderVerifiesAccounts(t *testing.T) {
 func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		code, asked int
+		code, asked int // at least, since one that is out of reach is asked for a day
 		connection  string
 	}{
-		"out of reach":        {http.StatusServiceUnavailable, 5, "active"},
+		"out of reach":        {http.StatusServiceUnavailable, 250, "active"},
 		"refused credentials": {http.StatusUnauthorized, 1, "reconnectRequired"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,10 +93,10 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 			connected := x.connect()
 			x.provider.say("1111", status(test.code))
 			failed := x.add(ach("1111"))
-			x.Work()
-			m := x.method("1111")
-			if m.Status != "pending" || x.settled(failed) != "failed" || len(x.provider.asked()) != test.asked {
-				t.Errorf("%+v, operation %s, asked %d times", m, x.settled(failed), len(x.provider.asked()))
+			x.Outlast(nil)
+			m, asked := x.method("1111"), len(x.provider.asked())
+			if m.Status != "pending" || x.settled(failed) != "failed" || asked < test.asked || test.asked == 1 && asked > 1 {
+				t.Errorf("%+v, operation %s, asked %d times", m, x.settled(failed), asked)
 			}
 			if r := x.Get("/connections/" + connected.String()).Want(200); r.String("status") != test.connection {
 				t.Errorf("connection: %s", r.Body)
@@ -325,7 +325,7 @@ func TestNumbersAreSealedAndNeverShown(t *testing.T) {
 	}
 	tables()
 	x.provider.say(number, status(http.StatusServiceUnavailable))
-	x.Work()
+	x.Outlast(nil)
 	tables()
 	x.provider.say(number, nil)
 	answer(x.Post(x.path()+"/ach", ach(number)).Want(202).Body)

@@ -43,7 +43,7 @@ func Handlers(box *seal.Box, open connection.Opener) map[string]job.Handler {
 	v := verifier{box: box, open: open}
 	h := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return v.verify(ctx, d, scope, args.MethodID)
-	})
+	}).OnOutside()
 	// The operation fails together with what its failure says of the method and the connection.
 	fail := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {

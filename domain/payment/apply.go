@@ -92,13 +92,14 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 func (h *held) take(o pay.Outcome, now day.Instant) {
 	next, contradiction := h.Status.next(o.State, h.ProviderRef != nil)
 	h.lower(unknownToProvider) // it was asked for before it had arrived
+	h.lower(givenUp)
 	if contradiction {
 		h.raise(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
 	}
 	if o.Duplicate || h.other(o.Ref) {
 		h.raise(issue(duplicatePayment, nil))
 	}
-	if h.ProviderRef == nil && o.Ref != "" && h.Status != Requested {
+	if h.ProviderRef == nil && o.Ref != "" && h.Status != Requested && h.Status != Awaiting {
 		h.ProviderRef = &o.Ref
 	}
 	if next == h.Status {
@@ -143,7 +144,7 @@ type keptRow struct {
 }
 
 // keep writes payments back. One that is on its way stays in the round of questions; one that was paid is asked for daily, since it can still
-// come back; any other is done.
+// come back; any other is done. What the provider has said of a payment ends that nothing is known of it.
 func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	rows := make([]keptRow, len(all))
 	for i := range all {
@@ -156,6 +157,8 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	_, err := tx.Exec(ctx, `
 		update payment p set status = x.status, provider_ref = x.provider_ref, failure_code = x.failure_code, issues = x.issues,
 			settled_at = x.settled_at, recovered_at = x.recovered_at, updated_at = @now,
+			unknown_since = case when x.status = 'sending' then p.unknown_since
+				when x.status = 'submitted' and x.issues @> '[{"code": "unknownToProvider"}]' then coalesce(p.unknown_since, @now) end,
 			ask_at = case when x.status in ('sending', 'submitted') then p.ask_at
 				when x.status = 'paid' then p.ask_at + greatest(@now::timestamptz + interval '1 day' - p.ask_at, interval '0') end
 		from jsonb_to_recordset(@rows::jsonb) as x(id uuid, status text, provider_ref text, failure_code text, issues jsonb,
@@ -183,7 +186,7 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 			do = h.reopen
 		}
 		code = returnNotBooked
-	case Requested, Sending, Submitted, Paid:
+	case Awaiting, Requested, Sending, Submitted, Paid:
 		return nil
 	}
 	err := tx.Try(ctx, do)

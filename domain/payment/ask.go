@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stayledger/domain/connection"
+	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -50,7 +52,8 @@ type due struct {
 }
 
 // Ask asks providers for the payments that are due. A payment is asked for the more rarely the longer it is on its way; the questions of a
-// provider that does not answer are put off. It never submits anything.
+// provider that does not answer are put off. It submits nothing itself: what is sending, unknown to the provider and nobody's work any more goes
+// back to those who send.
 func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	end := d.Now().Add(askBudget)
 	var failures []error
@@ -129,6 +132,9 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 		break
 	}
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		if err := sendAgain(ctx, tx, unknown); err != nil { // it locks batches, and these come before payments
+			return err
+		}
 		if err := apply(ctx, tx, news); err != nil {
 			return err
 		}
@@ -139,8 +145,7 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 	})
 }
 
-// reportUnknown raises an issue on payments that the provider has taken and does not know any more. One that is still sending may never have
-// arrived: that is for a person to decide.
+// reportUnknown raises an issue on payments that the provider has taken and does not know any more.
 func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
@@ -155,6 +160,72 @@ func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 		}
 	}
 	return keep(ctx, tx, all)
+}
+
+// sendAgain queues the batches of payments that are sending and that their provider has never seen, under the keys that they have, when no job
+// is left to do it: the workers have died of it. After a day it is for a person to decide.
+func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
+	if len(payments) == 0 {
+		return nil
+	}
+	type stranded struct {
+		BatchID      id.ID
+		ConnectionID id.ID
+		InitiatedBy  id.ID
+	}
+	batches, err := db.Select[stranded](ctx, tx, `
+		select b.id as batch_id, b.connection_id, o.initiated_by
+		from payment_batch b join operation o on o.team_id = b.team_id and o.id = b.operation_id
+		where b.team_id = @team and b.id in (select batch_id from payment where team_id = @team and id = any(@ids) and status = 'sending')
+		order by b.id for update of b`, db.Args{"team": tx.Team, "ids": payments})
+	if err != nil {
+		return fmt.Errorf("hold batches that were left: %w", err)
+	}
+	for _, b := range batches {
+		left, err := db.Select[id.ID](ctx, tx, `
+			select p.id from payment p where p.team_id = @team and p.batch_id = @batch and p.id = any(@ids) and p.status = 'sending'
+				and p.recovery_operation_id is null and not p.issues @> '[{"code": "givenUp"}]' and not exists (
+					select from job j where j.team_id = @team and j.kind = @kind and j.args->>'batchId' = p.batch_id::text)`,
+			db.Args{"team": tx.Team, "batch": b.BatchID, "ids": payments, "kind": SendKind})
+		if err != nil {
+			return fmt.Errorf("find payments that were left: %w", err)
+		}
+		all, err := hold(ctx, tx, left)
+		if err != nil {
+			return err
+		}
+		late := func(h held) bool { return h.SentAt == nil || h.SentAt.Before(tx.Now.Add(-job.OutsideTime)) }
+		if fresh := slices.DeleteFunc(slices.Clone(all), late); len(fresh) > 0 {
+			tx.Actor.User = b.InitiatedBy // whoever has asked for the payments asks for this, too
+			if err := again(ctx, tx, b.BatchID, b.ConnectionID, fresh); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := range all {
+			all[i].giveUp()
+		}
+		if err := keep(ctx, tx, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again starts an operation that goes on with a batch; the one before has ended.
+func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error {
+	n := operation.New{Type: operation.ProviderPayment, Tasks: []operation.Task{{Kind: SendKind, Args: sendArgs{BatchID: batch}}}}
+	for i := range left {
+		n.Resources = append(n.Resources, operation.Resource{Type: operation.Transaction, ID: left[i].TransactionID, Role: operation.Target})
+	}
+	if len(left) == 1 {
+		n.Primary = &n.Resources[0]
+	}
+	n.Resources = append(n.Resources, operation.Resource{Type: operation.Connection, ID: one, Role: operation.Source})
+	if _, err := operation.Start(ctx, tx, n); err != nil {
+		return fmt.Errorf("go on with a batch of payments: %w", err)
+	}
+	return nil
 }
 
 // putOff lets a provider that does not answer alone for a while; one that refuses the credentials until somebody mends them.

@@ -16,6 +16,7 @@ import (
 type fault string
 
 const (
+	away        fault = "away"        // the provider is not there
 	lostBefore  fault = "lostBefore"  // the provider never hears of it, and nobody tells us
 	lostAfter   fault = "lostAfter"   // the provider has it, and nobody tells us
 	diesBefore  fault = "diesBefore"  // our process dies before the call
@@ -44,6 +45,8 @@ type bank struct {
 	finds   []fault
 	cancels []fault
 	twice   bool
+	// isAway makes it answer nothing at all.
+	isAway bool
 	// files makes it work by files: it keeps nothing and knows nothing.
 	files bool
 	// entered is called on each submission, before anything else.
@@ -73,7 +76,12 @@ func (b *bank) Submit(ctx context.Context, batch pay.Batch) (pay.Receipt, error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.next(&b.submits)
+	if b.isAway {
+		f = away
+	}
 	switch f { //nolint:exhaustive // the others come later or elsewhere
+	case away:
+		return pay.Receipt{}, pay.ErrUnavailable
 	case lostBefore:
 		return pay.Receipt{}, pay.ErrTimeout
 	case diesBefore:
@@ -148,7 +156,7 @@ func (b *bank) Find(_ context.Context, key string) (pay.Outcome, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
-	if f := b.next(&b.finds); f != "" {
+	if f := b.next(&b.finds); f != "" || b.isAway {
 		return pay.Outcome{}, errors.Join(pay.ErrUnavailable, errors.New(string(f)))
 	}
 	if len(b.held[key]) == 0 {
@@ -183,6 +191,13 @@ func (b *bank) Cancel(_ context.Context, key string) (pay.Outcome, error) {
 		panic("the process dies after it canceled")
 	}
 	return b.outcome(key), nil
+}
+
+// leaves lets the bank go away, or come back.
+func (b *bank) leaves(away bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.isAway = away
 }
 
 // becomes moves what the bank holds under a key.

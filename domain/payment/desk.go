@@ -104,10 +104,19 @@ func (d *Desk) batchSize() int {
 	return 200
 }
 
+// nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second person, or is done.
+const nothingKind = "payment.nothing"
+
+// Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more than there is.
+type Terms struct {
+	*Limits
+	Overdraft bool
+}
+
 // Request writes the payments of orders and gives the tasks of the provider-payment operation that sends them, and the ids of the payments
-// in the order given. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with 400
+// in the order given. Payments that the limits have wait are written with an approval of their own, and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with 400
 // payProviderRecipientNotReady for a contact without a method, with payProviderPaymentNotSupported for money that no provider moves.
-func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order) ([]id.ID, []operation.Task, error) {
+func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
 	if len(orders) == 0 {
 		return nil, nil, nil
 	}
@@ -121,24 +130,68 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order) ([]id.ID,
 	if err := refuseAttempted(ctx, tx, transactions); err != nil {
 		return nil, nil, err
 	}
-	ids := make([]id.ID, 0, len(orders))
+	ids := make([]id.ID, len(orders))
+	for i := range ids {
+		ids[i] = tx.NewID()
+	}
 	var rows []requestRow
 	var batches []id.ID
 	var tasks []operation.Task
-	for chunk := range slices.Chunk(orders, d.batchSize()) {
-		batch := tx.NewID()
-		batches = append(batches, batch)
-		tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: batch}})
-		for i := range chunk {
-			o, payment := &chunk[i], tx.NewID()
-			ids = append(ids, payment)
-			rows = append(rows, requestRow{
-				ID: payment, ShortRef: payment.ShortRef(), BatchID: batch, TransactionID: o.TransactionID, ContactID: o.ContactID,
-				MethodID: d.Methods[o.ContactID].ID, Amount: o.Amount, Currency: o.Currency, Date: o.Date,
-			})
+	write := func(of []int, approval *id.ID) {
+		for chunk := range slices.Chunk(of, d.batchSize()) {
+			batch := tx.NewID()
+			batches = append(batches, batch)
+			if approval == nil {
+				tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: batch}})
+			}
+			for _, i := range chunk {
+				o := &orders[i]
+				rows = append(rows, requestRow{
+					ID: ids[i], ShortRef: ids[i].ShortRef(), BatchID: batch, TransactionID: o.TransactionID, ContactID: o.ContactID,
+					MethodID: d.Methods[o.ContactID].ID, Amount: o.Amount, Currency: o.Currency, Date: o.Date, ApprovalID: approval,
+				})
+			}
 		}
 	}
+	leaving, waiting := terms.divide(orders)
+	write(leaving, nil)
+	if len(waiting) > 0 {
+		approval := tx.NewID()
+		if err := d.askApproval(ctx, tx, approval, terms.Overdraft); err != nil {
+			return nil, nil, err
+		}
+		write(waiting, &approval)
+	}
+	if len(tasks) == 0 {
+		tasks = []operation.Task{{Kind: nothingKind}}
+	}
 	return ids, tasks, d.insert(ctx, tx, batches, rows)
+}
+
+// divide gives the places of the orders that leave at once and of those that wait for a second person.
+func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
+	for i := range orders {
+		if t.waits(orders[i].Amount) {
+			waiting = append(waiting, i)
+		} else {
+			leaving = append(leaving, i)
+		}
+	}
+	return leaving, waiting
+}
+
+// askApproval puts payments before a second person.
+func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
+	_, err := tx.Exec(ctx, `
+		insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
+		values (@team, @id, @connection, @funding, @overdraft, @by, @now)`, db.Args{
+		"team": tx.Team, "id": approval, "connection": d.Connection.ID, "funding": d.FundingAccountID, "overdraft": overdraft, "by": tx.Actor.User,
+		"now": tx.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for an approval: %w", err)
+	}
+	return nil
 }
 
 // check refuses what no provider pays. The account numbers of a method are not looked at before they are sent.
@@ -198,6 +251,7 @@ type requestRow struct {
 	Amount        money.Cents `json:"amount"`
 	Currency      string      `json:"currency"`
 	Date          day.Day     `json:"date"`
+	ApprovalID    *id.ID      `json:"approval_id"`
 }
 
 func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
@@ -209,12 +263,12 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 		db.Stmt{
 			SQL: `
 			insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id,
-				amount, currency, date, status, created_at, updated_at)
+				amount, currency, date, status, approval_id, limit_day, created_at, updated_at)
 			select @team, id, short_ref, @connection, batch_id, transaction_id, contact_id, payee_method_id, @funding, amount, currency, date,
-				'requested', @now, @now
+				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today, @now, @now
 			from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, batch_id uuid, transaction_id uuid, contact_id uuid,
-				payee_method_id uuid, amount bigint, currency text, date date)`,
-			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "funding": d.FundingAccountID, "now": tx.Now, "rows": rows},
+				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid)`,
+			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "funding": d.FundingAccountID, "now": tx.Now, "today": day.Of(tx.Now), "rows": rows},
 		})
 	if db.Constraint(err) == "payment_once" {
 		return errAttempted

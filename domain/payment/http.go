@@ -13,7 +13,7 @@ const tag = "Payments"
 
 // Endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of providers.
 func (s *Service) Endpoints() []api.Endpoint {
-	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), []api.Endpoint{
+	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: http.MethodPost, Path: "/payment-callbacks/{connectionId}", ID: "takePaymentCallback", Tag: tag, Summary: "Take news of a payment provider",
 			Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
@@ -51,10 +51,11 @@ func payEndpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/transactions/{id}/pay", ID: "payTransaction", Tag: tag, Summary: "Pay a bill or a payout",
 			Scopes: []string{"transactions:pay|transactions:mark-paid"}, Status: http.StatusAccepted, Also: payAnswers(),
 			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type provider-payment; a bill is booked as " +
-				"paid at once. With nothing but a date, records that a bill was paid by hand and answers 200 with it. Failures in order: " +
+				"paid at once. What the team's limits have wait is sent when a second person has approved it (listApprovals); until then a bill is open. With " +
+				"nothing but a date, records that a bill was paid by hand and answers 200 with it. Failures in order: " +
 				"`paymentAccountRequiresMarkPaid`; 404; `transactionInactive`; `payProviderPaymentNotSupported`; `alreadyPaid`; `paymentAttempted`; 422 " +
 				"PAYPROVIDER_VENDOR_OWNER_REQUIRED; unknown references; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " +
-				"`payProviderRecipientNotReady`; `beforeStatementStartDate`; the locks of the date of a bill's payment.",
+				"`payProviderRecipientNotReady`; 400 (issues dateInPast, dateOutOfRange) for a date before today or more than 60 days ahead; " + refusedFunds + "; `beforeStatementStartDate`; the locks of the date of a bill's payment.",
 		}, payTransaction),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/cancel", ID: "cancelProviderPayment", Tag: tag,
@@ -68,6 +69,44 @@ func payEndpoints() []api.Endpoint {
 			Doc: "Archives the payout of a failed or canceled payment, or opens the bill, so that it can be paid again. A payout that a lock holds stays in " +
 				"the books and is returned on the first open day instead. Failures in order: " + recovery,
 		}, archive),
+	}
+}
+
+// refusedFunds tells what Judge refuses.
+const refusedFunds = "409 CONFLICT with context.reason insufficientFunds (requested, available and collected of the owners, fundingBalance) when a payout takes " +
+	"more than what is available to the owners of its ownership period, or a payment more than what the funding account holds, unless allowOverdraft; 409 " +
+	"CONFLICT with context.reason paymentLimitExceeded (limit perPayment or perDay, allowed, requested)"
+
+func approvalEndpoints() []api.Endpoint {
+	decides := []string{"payments:approve"}
+	const failures = "Failures in order: malformed input; 404; `selfModification` for whoever has asked for the payments, with whatever key; 409 CONFLICT with " +
+		"context.reason approvalDecided when nothing is left to decide"
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: tag, Summary: "List what a second person decides on", Scopes: []string{"transactions:read"},
+			Doc: "Payments of at least the team's approvalFrom wait: nothing is sent, and what they pay is unpaid. The payments of one request are decided on together.",
+		}, listApprovals),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/approvals/{id}", ID: "getApproval", Tag: tag, Summary: "Read an approval", Scopes: []string{"transactions:read"},
+			OneStatement: true, Doc: "404 when the team has no such approval.",
+		}, getApproval),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/approvals/{id}/approve", ID: "approvePayments", Tag: tag, Summary: "Approve payments", Scopes: decides,
+			Doc: "Books bills as paid and starts the operation that sends the payments, dated today when their date has passed. What stands against them is " +
+				"looked at again first. " + failures + "; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " + refusedFunds + "; the locks of the date of a bill's payment.",
+		}, approve),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/approvals/{id}/reject", ID: "rejectPayments", Tag: tag, Summary: "Reject payments", Scopes: decides,
+			Doc: "Cancels the payments. Their payouts are archived, or given back on the first open day when a lock holds them; bills stay open. " + failures + ".",
+		}, reject),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/payment-limits", ID: "getPaymentLimits", Tag: tag, Summary: "Read the limits of payments", Scopes: []string{"team:read"},
+			OneStatement: true, Doc: "What counts for the team, and what was set before by whom.",
+		}, readLimits),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/payment-limits", ID: "setPaymentLimits", Tag: tag, Summary: "Set the limits of payments", Scopes: []string{"payments:manage"},
+			Doc: "Replaces all limits; what is absent is without limit. Payments that wait already are judged by the limits of the day on which they are approved.",
+		}, setLimits),
 	}
 }
 

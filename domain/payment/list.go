@@ -17,12 +17,13 @@ const from = `payment p join connection c on c.team_id = p.team_id and c.id = p.
 
 // The texts of a failure are fixed: what a provider says of it stays with us.
 const columns = `p.id, p.short_ref, p.status, c.app_id as provider, p.connection_id, p.transaction_id, p.contact_id,
-	p.payee_method_id as contact_payment_method_id, p.funding_account_id, b.operation_id, p.amount, p.currency, p.date, case p.status
+	p.payee_method_id as contact_payment_method_id, p.funding_account_id, p.approval_id, b.operation_id, p.amount, p.currency, p.date, case p.status
 		when 'failed' then jsonb_build_object('code', 'paymentFailed', 'message', 'The payment failed')
-		when 'canceled' then jsonb_build_object('code', 'paymentCanceled', 'message', 'The payment was canceled')
+		when 'canceled' then coalesce((select jsonb_build_object('code', 'paymentRejected', 'message', 'The payment was rejected') from payment_approval a
+			where a.team_id = p.team_id and a.id = p.approval_id and a.status = 'rejected'), jsonb_build_object('code', 'paymentCanceled', 'message', 'The payment was canceled'))
 		when 'returned' then jsonb_build_object('code', 'paymentReturned', 'message', 'The payment was returned') end as failure,
 	b.file_id, '/files/' || b.file_id || '/download' as file_url, (select r.transaction_id from payment_return r
-		where r.team_id = p.team_id and r.payment_id = p.id) as return_transaction_id, p.issues, p.created_at, p.sent_at, p.settled_at,
+		where r.team_id = p.team_id and r.payment_id = p.id) as return_transaction_id, p.issues, p.created_at, p.sent_at, p.unknown_since, p.settled_at,
 	p.recovered_at, p.updated_at`
 
 type listInput struct {
@@ -32,7 +33,8 @@ type listInput struct {
 	ConnectionID  *id.ID   `query:"connectionId"`
 	ContactID     *id.ID   `query:"contactId"`
 	TransactionID *id.ID   `query:"transactionId"`
-	DateRange     string   `query:"dateRange" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	ApprovalIDs   []id.ID  `query:"approvalIds" doc:"The payments that these approvals are about."`
+	DateRange     string   `query:"dateRange" format:"date-range" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 }
 
 // Resolve refuses what is no date range (PAG-33).
@@ -65,6 +67,9 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], e
 	}
 	if in.TransactionID != nil {
 		q.And("p.transaction_id = @transaction", db.Args{"transaction": *in.TransactionID})
+	}
+	if in.ApprovalIDs != nil {
+		q.And("p.approval_id = any(@approvals)", db.Args{"approvals": in.ApprovalIDs})
 	}
 	if dates, err := day.ParseRange(in.DateRange, true); in.DateRange != "" && err == nil {
 		q.And("p.date >= @from and p.date < @to", db.Args{"from": dates.From, "to": dates.To})

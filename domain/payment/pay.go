@@ -23,7 +23,8 @@ type Pay struct {
 	ConnectionID           api.Opt[id.ID]   `json:"connectionId,omitzero" doc:"The payment provider; absent: the money was paid by hand."`
 	FundingAccountID       api.Opt[id.ID]   `json:"fundingAccountId,omitzero" doc:"The bank account that pays; absent: that of the payout, the connection's own or the one assigned to payout_bankAccount."`
 	ContactPaymentMethodID api.Opt[id.ID]   `json:"contactPaymentMethodId,omitzero" doc:"Absent: the contact's default method."`
-	Date                   api.Opt[day.Day] `json:"date,omitzero" doc:"When the money arrives, and the date of a bill's payment; required by hand, else today when absent."`
+	Date                   api.Opt[day.Day] `json:"date,omitzero" doc:"When the money arrives, and the date of a bill's payment; required by hand, else today when absent. Through a provider from today (UTC) to 60 days ahead."`
+	AllowOverdraft         bool             `json:"allowOverdraft,omitempty" doc:"Pay although it is more than what is available to the owner, or than what the funding account holds; needs the scope payments:override."`
 }
 
 type payInput struct {
@@ -64,6 +65,9 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 	b := &in.Body
 	if !tx.Actor.Has("transactions:pay") && (b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
 		return nil, errRequiresMark
+	}
+	if err := MayOverdraw(tx, b.AllowOverdraft); err != nil {
+		return nil, err
 	}
 	t, err := transaction.Hold(ctx, tx, in.ID)
 	if err != nil {
@@ -174,11 +178,30 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	if b.Date.Value != nil {
 		at = *b.Date.Value
 	}
-	_, tasks, err := d.Request(ctx, tx, []Order{{TransactionID: t.ID, ContactID: contact, Amount: t.Total, Currency: t.Currency, Date: at}})
+	orders := []Order{{TransactionID: t.ID, ContactID: contact, Amount: t.Total, Currency: t.Currency, Date: at}}
+	if err := CheckDate(tx, at); err != nil {
+		return nil, err
+	}
+	if err := d.check(orders); err != nil {
+		return nil, err
+	}
+	claims, err := claimsOf(ctx, tx, []id.ID{t.ID})
 	if err != nil {
 		return nil, err
 	}
-	if t.Type == transaction.Expense {
+	claims[0].FundingAccountID = d.FundingAccountID
+	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusalOf(found); err != nil {
+		return nil, err
+	}
+	_, tasks, err := d.Request(ctx, tx, orders, Terms{limits, b.AllowOverdraft})
+	if err != nil {
+		return nil, err
+	}
+	if t.Type == transaction.Expense && !limits.waits(t.Total) {
 		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: at, AccountID: api.Set(d.FundingAccountID)}); err != nil {
 			return nil, inBody(err)
 		}
@@ -188,6 +211,20 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		Type: operation.ProviderPayment, Primary: &target,
 		Resources: []operation.Resource{target, {Type: operation.Connection, ID: d.Connection.ID, Role: operation.Source}}, Tasks: tasks,
 	})
+}
+
+// maxAhead is how many days ahead a provider can be asked to pay: what there is today says little about the balance of a later quarter.
+const maxAhead = 60
+
+// CheckDate refuses a date that has passed for money that is yet to leave, and one too far ahead.
+func CheckDate(tx *db.Tx, at day.Day) error {
+	switch today := day.Of(tx.Now); {
+	case at.Before(today):
+		return apierr.BadRequest.At(issueAt("Date is before today", "dateInPast", "date"))
+	case at.After(today.AddDays(maxAhead)):
+		return apierr.BadRequest.At(issueAt("Date is more than 60 days ahead", "dateOutOfRange", "date"))
+	}
+	return nil
 }
 
 // recipient is whom a transaction pays: its contact, else that of its only line. It is a vendor or an owner.

@@ -139,9 +139,9 @@ func TestALockedBillKeepsItsPayment(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
 	bill := w.bill(300)
-	w.Post("/transactions/"+bill.String()+"/pay", object{"connectionId": w.connection, "date": "2026-02-12"}).Want(202)
+	w.Post("/transactions/"+bill.String()+"/pay", object{"connectionId": w.connection}).Want(202)
 	p := w.Get("/transactions/" + bill.String() + "/provider-payments").Want(200).ID("data.0.id")
-	w.Exec(`update team set books_closed_at = '2026-03-01' where id = @team`, nil)
+	w.Exec(`update team set books_closed_at = '2030-01-01' where id = @team`, nil)
 	w.bank.submits = []fault{refuses}
 	w.work()
 	w.wantStatus(p, payment.Failed)

@@ -17,8 +17,10 @@ import (
 // Status is how far a payment is.
 type Status string
 
-// The states. Requested payments wait in our books; of those sending it is not known whether the provider has them.
+// The states. Payments that await approval wait for a second person, requested ones to be sent; of those sending it is not known whether the
+// provider has them.
 const (
+	Awaiting  Status = "awaitingApproval"
 	Requested Status = "requested"
 	Sending   Status = "sending"
 	Submitted Status = "submitted"
@@ -30,20 +32,21 @@ const (
 
 // Enum lists the states.
 func (Status) Enum() []string {
-	return []string{"requested", "sending", "submitted", "paid", "failed", "canceled", "returned"}
+	return []string{"awaitingApproval", "requested", "sending", "submitted", "paid", "failed", "canceled", "returned"}
 }
 
 // Payment is a payment as its team sees it. What the provider calls things stays with us (ERR-100).
 type Payment struct {
 	ID                     id.ID          `json:"id"`
 	ShortRef               string         `json:"shortRef"`
-	Status                 Status         `json:"status" doc:"Of a payment that is sending it is not known whether the provider has it."`
+	Status                 Status         `json:"status" doc:"One that is awaitingApproval waits for a second person, and what it pays is unpaid. Of a payment that is sending it is not known whether the provider has it."`
 	Provider               connection.App `json:"provider"`
 	ConnectionID           id.ID          `json:"connectionId"`
 	TransactionID          id.ID          `json:"transactionId"`
 	ContactID              id.ID          `json:"contactId"`
 	ContactPaymentMethodID id.ID          `json:"contactPaymentMethodId"`
 	FundingAccountID       id.ID          `json:"fundingAccountId"`
+	ApprovalID             *id.ID         `json:"approvalId" doc:"The approval that a second person decides on, null for a payment that needs none."`
 	OperationID            *id.ID         `json:"operationId" doc:"The operation that has sent it, null before."`
 	Amount                 money.Cents    `json:"amount" doc:"Cents."`
 	Currency               string         `json:"currency"`
@@ -55,6 +58,7 @@ type Payment struct {
 	Issues                 []Issue        `json:"issues"`
 	CreatedAt              day.Instant    `json:"createdAt"`
 	SentAt                 *day.Instant   `json:"sentAt" doc:"When it was first about to be sent."`
+	UnknownSince           *day.Instant   `json:"unknownSince" doc:"Since when an attempt has ended without the provider's word on it, or the provider does not know what it took; null while its state is known. The service goes on asking, and sends it again under its key, for a day."`
 	SettledAt              *day.Instant   `json:"settledAt" doc:"When it last became paid, failed, canceled or returned."`
 	RecoveredAt            *day.Instant   `json:"recoveredAt" doc:"When it was put away, so that its transaction can be paid again."`
 	UpdatedAt              day.Instant    `json:"updatedAt"`
@@ -62,25 +66,27 @@ type Payment struct {
 
 // Failure is the public reason of a payment that brought nothing.
 type Failure struct {
-	Code    string `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned"`
+	Code    string `json:"code" enum:"paymentFailed,paymentCanceled,paymentRejected,paymentReturned"`
 	Message string `json:"message"`
 }
 
 // Issue is something about a payment that a person should look at.
 type Issue struct {
-	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked"`
+	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked,givenUp"`
 	Severity string            `json:"severity" enum:"error,warning"`
 	Context  map[string]string `json:"context"`
 }
 
 // The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said before; it does not
-// know what it has taken; the money came back and could not be booked; no money left and the bill still stands as paid.
+// know what it has taken; the money came back and could not be booked; no money left and the bill still stands as paid; for a day nobody could
+// say whether the provider has it, so that it is not sent again by itself.
 const (
 	duplicatePayment   = "duplicatePayment"
 	contradictoryNews  = "contradictoryNews"
 	unknownToProvider  = "unknownToProvider"
 	returnNotBooked    = "returnNotBooked"
 	paymentStillBooked = "paymentStillBooked"
+	givenUp            = "givenUp"
 )
 
 func issue(code string, context map[string]string) Issue {
@@ -116,7 +122,7 @@ var (
 func (s Status) next(news pay.State, acknowledged bool) (next Status, contradiction bool) {
 	n := Status(news)
 	switch s {
-	case Requested: // nobody was told of it
+	case Awaiting, Requested: // nobody was told of it
 		return s, true
 	case Sending, Submitted:
 		return n, false
@@ -142,7 +148,7 @@ func (s Status) final() bool {
 	switch s {
 	case Paid, Failed, Canceled, Returned:
 		return true
-	case Requested, Sending, Submitted:
+	case Awaiting, Requested, Sending, Submitted:
 	}
 	return false
 }

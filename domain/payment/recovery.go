@@ -47,6 +47,11 @@ func archive(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Ackno
 
 // startRecovery marks the payment as being recovered, so that no second recovery begins (RSN-44, RSN-45).
 func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool) (*operation.Acknowledgement, error) {
+	if cancel {
+		if ack, err := cancelWaiting(ctx, tx, in); ack != nil || err != nil {
+			return ack, err
+		}
+	}
 	found, err := hold(ctx, tx, []id.ID{in.PaymentID})
 	if err != nil {
 		return nil, err
@@ -59,11 +64,11 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 		return nil, errRecovering.With(map[string]any{"operationId": h.RecoveryOperationID})
 	}
 	possible, err := h.recoverable(ctx, tx)
-	if cancel && err == nil {
-		possible, err = h.cancelable(ctx, tx)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if cancel {
+		possible = h.cancelable()
 	}
 	if !possible {
 		return nil, errUnrecoverable
@@ -85,6 +90,31 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 	return ack, nil
 }
 
+// cancelWaiting takes a payment back that waits for a second person, at once: no provider knows of it. It gives nil for any other payment.
+func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
+	args := db.Args{"team": tx.Team, "id": in.PaymentID, "transaction": in.ID}
+	err := tx.Pipeline(ctx, // in the order in which a decision on it holds them
+		db.Stmt{SQL: `select from payment_approval a where a.team_id = @team and a.id in (
+			select p.approval_id from payment p where p.team_id = @team and p.id = @id and p.transaction_id = @transaction and p.status = 'awaitingApproval') for update`, Args: args},
+		db.Stmt{SQL: `select from transaction t where t.team_id = @team and t.id in (
+			select p.transaction_id from payment p where p.team_id = @team and p.id = @id and p.transaction_id = @transaction and p.status = 'awaitingApproval') for update`, Args: args})
+	if err != nil {
+		return nil, fmt.Errorf("hold a payment that waits: %w", err)
+	}
+	waits, err := db.Get[bool](ctx, tx, `
+		select exists (select from payment where team_id = @team and id = @id and transaction_id = @transaction and status = 'awaitingApproval')`, args)
+	if err != nil || !waits {
+		return nil, err
+	}
+	if err := takeBackWaiting(ctx, tx, []id.ID{in.PaymentID}); err != nil {
+		return nil, err
+	}
+	target := operation.Resource{Type: operation.Transaction, ID: in.ID, Role: operation.Target}
+	return operation.Start(ctx, tx, operation.New{
+		Type: operation.ProviderPaymentRecovery, Primary: &target, Resources: []operation.Resource{target}, Tasks: []operation.Task{{Kind: nothingKind}},
+	})
+}
+
 // recoverable reports that no money is where the payment should have brought it, and that this was not made good for.
 func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 	switch h.Status {
@@ -97,35 +127,34 @@ func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 			return false, fmt.Errorf("look for the return of a payment: %w", err)
 		}
 		return h.RecoveredAt == nil && !booked, nil
-	case Requested, Sending, Submitted, Paid:
+	case Awaiting, Requested, Sending, Submitted, Paid:
 	}
 	return false, nil
 }
 
-// cancelable reports that the provider has the payment and nothing has come of it, or that nobody is sending it any more.
-func (h *held) cancelable(ctx context.Context, tx *db.Tx) (bool, error) {
-	if h.Status != Sending {
-		return h.Status == Submitted, nil
-	}
-	return h.quiet(ctx, tx)
-}
+// cancelable reports that the provider has the payment and nothing has come of it, or that this is not known.
+func (h *held) cancelable() bool { return h.Status == Submitted || h.Status == Sending }
 
-// quiet reports that no attempt at the payment's batch is under way, waits or can still be on the network.
-func (h *held) quiet(ctx context.Context, tx *db.Tx) (bool, error) {
-	silent, err := db.Get[bool](ctx, tx, `
-		select coalesce(b.attempted_at < @before, true) and not exists (
-			select from job j where j.team_id = b.team_id and j.kind = @kind and j.args->>'batchId' = b.id::text)
-		from payment_batch b where b.team_id = @team and b.id = @batch`,
-		db.Args{"team": tx.Team, "batch": h.BatchID, "kind": SendKind, "before": tx.Now.Add(-quiet)})
+// errBusy is that an attempt at the batch is under way, which may be telling the provider of the payment.
+var errBusy = errors.New("the payment is being sent")
+
+// quiet fails with errBusy while an attempt at the payment's batch is under way. No further one begins with the payment once it is marked as
+// being recovered: both take the lock of its row.
+func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
+	busy, err := db.Get[bool](ctx, tx, `select coalesce(busy_until > @now, false) from payment_batch where team_id = @team and id = @batch`,
+		db.Args{"team": tx.Team, "batch": h.BatchID, "now": tx.Now})
 	if err != nil {
-		return false, fmt.Errorf("look whether a batch is quiet: %w", err)
+		return fmt.Errorf("look whether a batch is being sent: %w", err)
 	}
-	return silent, nil
+	if busy {
+		return errBusy
+	}
+	return nil
 }
 
 // recovery makes the handler: however a recovery ends, the payment can be recovered again afterwards.
 func (s *Service) recovery() job.Handler {
-	h := operation.Outside(recoverTime, s.recover)
+	h := operation.Outside(recoverTime, s.recover).OnOutside()
 	giveUp := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args recoverArgs
@@ -154,7 +183,7 @@ func release(ctx context.Context, tx *db.Tx, payment, operation id.ID) error {
 // recover takes a payment back when that is wanted, and then out of the books. Every step can be done again.
 func (s *Service) recover(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args recoverArgs) (db.Work, error) {
 	if args.Cancel {
-		if err := s.takeBack(ctx, d, scope, args.PaymentID); err != nil {
+		if err := s.takeBack(ctx, d, scope, run, args.PaymentID); err != nil {
 			return nil, err
 		}
 	}
@@ -194,7 +223,7 @@ func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
 }
 
 // takeBack asks the provider to take a payment back, and keeps what it says.
-func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) error {
+func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
 	var h *held
 	var p pay.Provider
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -213,9 +242,13 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, paymen
 	}
 	key := h.ID.String()
 	if h.Status == Sending {
+		// Nobody may be sending it before the provider is asked: what it does not know then, it will not hear of.
+		if err := d.Write(ctx, scope, h.quiet); err != nil {
+			return err
+		}
 		o, err := find(ctx, p, key)
 		if errors.Is(err, pay.ErrUnknown) {
-			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return neverSent(ctx, tx, payment) })
+			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return neverSent(ctx, tx, run, payment) })
 		}
 		if err == nil {
 			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
@@ -274,20 +307,22 @@ func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment
 	return err == nil && !o.Duplicate && (o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
 }
 
-// neverSent cancels a payment that the provider has not seen, and that nobody can be sending any more. The decision is ours and not the
-// provider's, so it gives way to news that came meanwhile.
-func neverSent(ctx context.Context, tx *db.Tx, payment id.ID) error {
+// neverSent cancels a payment that the provider does not know, and that nobody can be sending any more; it fails with errBusy while somebody
+// can. The decision is ours and not the provider's, so it gives way to news that came meanwhile.
+func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID) error {
 	h, err := holdOne(ctx, tx, payment)
 	if err != nil || h.Status != Sending {
 		return err
 	}
-	if silent, err := h.quiet(ctx, tx); err != nil {
+	if h.RecoveryOperationID == nil || *h.RecoveryOperationID != run.OperationID {
+		return errUnrecoverable // this recovery was given up, so that the payment may be sent again
+	}
+	if err := h.quiet(ctx, tx); err != nil {
 		return err
-	} else if !silent {
-		return errUnrecoverable
 	}
 	now := day.At(tx.Now)
 	h.Status, h.SettledAt = Canceled, &now
+	h.lower(givenUp)
 	if err := keep(ctx, tx, []held{*h}); err != nil {
 		return err
 	}

@@ -209,7 +209,6 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 // holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came back as well.
 func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
 			SQL: `
 			select from listing_ownership_period where team_id = @team and id in (

@@ -33,35 +33,40 @@ type Service struct {
 const (
 	// An attempt to send a batch ends by itself after sendTime.
 	sendTime = 5 * time.Minute
-	// A payment that the provider does not know may be taken for never sent when its batch was quiet for so long.
-	quiet = 2 * sendTime
+	// A provider that did not answer in time may come to what it was told within linger.
+	linger = 2 * pay.Timeout
+	// What an attempt has learned is kept within keepTime, also when the attempt itself has run out of time.
+	keepTime = 5 * time.Second
 )
 
 // Handlers are the jobs of the package: sending batches, and recovering payments.
 func (s *Service) Handlers() map[string]job.Handler {
-	send := operation.Outside(sendTime, s.send)
+	send := operation.Outside(sendTime, s.send).OnOutside()
 	giveUp := send.Exhausted
 	send.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args sendArgs
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
-		if err := withdraw(ctx, tx, args.BatchID); err != nil {
+		if err := withdraw(ctx, tx, args.BatchID, cause); err != nil {
 			return err
 		}
 		return giveUp(ctx, tx, j, cause)
 	}
-	return map[string]job.Handler{SendKind: send, recoverKind: s.recovery()}
+	nothing := operation.Work(sendTime, func(context.Context, *db.Tx, operation.Run, struct{}) error { return nil })
+	return map[string]job.Handler{SendKind: send, recoverKind: s.recovery(), nothingKind: nothing}
 }
 
 var (
 	errNoOutcome = errors.New("the provider gave no outcome of a payment")
 	errNothing   = errors.New("no payment of the batch went through")
 	errInactiveC = errors.New("the connection is not active any more")
+	errLate      = errors.New("the attempt has run out of time")
+	errTakenBack = errors.New("payments of the batch are being taken back")
 )
 
 // send makes one attempt at a batch. Whatever an earlier attempt may have told the provider is asked for first. What is learned is kept even
-// when the attempt fails.
+// when the attempt fails. Payments that somebody is taking back are waited for.
 func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args sendArgs) (db.Work, error) {
 	var w *work
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -71,32 +76,41 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 	if err != nil {
 		return nil, err
 	}
-	outcomes, receipt, err := w.deliver(ctx)
+	if w.files && w.recovering > 0 { // one batch is one file
+		return nil, w.failed(ctx, d, scope, nil, errTakenBack)
+	}
+	outcomes, receipt, err := w.deliver(ctx, d.Now)
+	if err == nil && w.recovering > 0 {
+		err = errTakenBack
+	}
 	if err != nil {
-		return nil, errors.Join(err, d.Write(ctx, scope, w.keepNews(outcomes, err)))
+		return nil, w.failed(ctx, d, scope, outcomes, err)
 	}
 	if len(outcomes) == 0 || allFailed(outcomes) {
-		return nil, s.conclude(ctx, d, scope, args, outcomes)
+		return nil, s.conclude(ctx, d, scope, w, outcomes)
 	}
 	var f *file.New
 	if receipt.File != nil {
 		if f, err = s.keepFile(ctx, d, scope, receipt.File); err != nil {
-			return nil, err
+			return nil, w.failed(ctx, d, scope, nil, err)
 		}
 	}
 	return func(ctx context.Context, tx *db.Tx) error {
-		return settled(ctx, tx, run, result{args.BatchID, outcomes, f})
+		return settled(ctx, tx, run, result{w, args.BatchID, outcomes, f})
 	}, nil
 }
 
 // conclude ends a task that has nothing left to send: with success when an earlier attempt has sent something.
-func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, args sendArgs, outcomes []pay.Outcome) error {
+func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
 	var none bool
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		if err := w.ended(ctx, tx, nil); err != nil {
+			return err
+		}
 		if err := apply(ctx, tx, outcomes); err != nil {
 			return err
 		}
-		none, err = nothingPaid(ctx, tx, args.BatchID)
+		none, err = nothingPaid(ctx, tx, w.ID)
 		return err
 	})
 	if err == nil && none {
@@ -106,7 +120,7 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, args s
 }
 
 // deliver asks for what is unclear and submits the rest. It gives every outcome that it has learned, also when it fails.
-func (w *work) deliver(ctx context.Context) ([]pay.Outcome, pay.Receipt, error) {
+func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome, pay.Receipt, error) {
 	var outcomes []pay.Outcome
 	left := w.fresh
 	for i := range w.unclear {
@@ -120,11 +134,15 @@ func (w *work) deliver(ctx context.Context) ([]pay.Outcome, pay.Receipt, error) 
 			return outcomes, pay.Receipt{}, err
 		}
 	}
-	if !w.active {
+	switch {
+	case !w.active && len(left) > 0: // somebody may mend the connection
+		return outcomes, pay.Receipt{}, errInactiveC
+	case !w.active:
 		return outcomes, pay.Receipt{}, operation.FailAs(operation.OperationFailed, errInactiveC)
-	}
-	if len(left) == 0 {
+	case len(left) == 0:
 		return outcomes, pay.Receipt{}, nil
+	case !now().Before(w.until): // another may have been told meanwhile that nobody is sending
+		return outcomes, pay.Receipt{}, errLate
 	}
 	// In one order, whichever attempt this is: the same batch gives the same file.
 	slices.SortFunc(left, func(a, b pay.Payment) int { return strings.Compare(a.Key, b.Key) })
@@ -189,7 +207,14 @@ func allFailed(outcomes []pay.Outcome) bool {
 	return true
 }
 
-// keepNews keeps what a failed attempt has learned, and that the credentials are refused.
+// failed ends an attempt with its cause, and keeps what it has learned even when it has run out of time.
+func (w *work) failed(ctx context.Context, d *db.DB, scope db.Scope, outcomes []pay.Outcome, cause error) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer stop()
+	return errors.Join(cause, d.Write(ctx, scope, w.keepNews(outcomes, cause)))
+}
+
+// keepNews keeps what a failed attempt has learned, that it is over, and that the credentials are refused.
 func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
 		if errors.Is(cause, pay.ErrCredentials) {
@@ -197,7 +222,13 @@ func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 				return err
 			}
 		}
-		return apply(ctx, tx, outcomes)
+		if err := w.ended(ctx, tx, cause); err != nil {
+			return err
+		}
+		if err := apply(ctx, tx, outcomes); err != nil {
+			return err
+		}
+		return markUnknown(ctx, tx, w.ID, nil)
 	}
 }
 

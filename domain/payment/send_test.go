@@ -3,6 +3,7 @@ package payment_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,10 +40,10 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 		"not ready":                      {submits: []fault{notReady}, status: payment.Failed, operation: "failed"},
 		"taken and failed":               {submits: []fault{fails}, held: 1, status: payment.Failed, operation: "failed"},
 		"lost for good, never sent": {
-			submits: []fault{lostBefore, lostBefore, lostBefore, lostBefore, lostBefore}, status: payment.Sending, operation: "failed",
+			submits: slices.Repeat([]fault{lostBefore}, 20), status: payment.Sending, operation: "failed",
 		},
 		"lost for good, sent": {
-			submits: []fault{lostAfter}, finds: []fault{"x", "x", "x", "x"}, held: 1, status: payment.Sending, operation: "failed",
+			submits: []fault{lostAfter}, finds: slices.Repeat([]fault{"x"}, 20), held: 1, status: payment.Sending, operation: "failed",
 		},
 		"credentials refused": {submits: []fault{credentials}, status: payment.Sending, operation: "failed"},
 	} {
@@ -62,9 +63,13 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 			if got := w.operation(answer); got != c.operation {
 				t.Errorf("the operation is %s", got)
 			}
-			if c.status == payment.Sending && c.held == 1 {
+			if c.status == payment.Sending {
+				w.wantIssue(p, "givenUp")
+			}
+			if w.bank.finds = nil; c.status == payment.Sending && c.held == 1 {
 				w.ask()
 				w.wantStatus(p, payment.Submitted)
+				w.wantIssue(p, "")
 			}
 		})
 	}
@@ -112,7 +117,7 @@ func (w *till) request(orders []payment.Order) (ids []id.ID) {
 				orders[i].Date = mustDay("2026-02-05")
 			}
 		}
-		made, tasks, err := d.Request(ctx, tx, orders)
+		made, tasks, err := d.Request(ctx, tx, orders, payment.Terms{})
 		if err != nil {
 			return err
 		}

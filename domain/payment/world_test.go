@@ -39,6 +39,9 @@ type till struct {
 	store         blob.Store
 }
 
+// funded is what the owner has earned, and the trust bank holds, to make payments from.
+const funded = 100_000_00
+
 func newTill(tb testing.TB) *till {
 	tb.Helper()
 	w := &till{tb: tb, bank: &bank{held: map[string][]*slip{}}}
@@ -48,6 +51,7 @@ func newTill(tb testing.TB) *till {
 	w.method(w.owner, "verified", true)
 	w.method(w.vendor, "verified", true)
 	w.villa = w.Listing("Villa", w.owner)
+	w.Stay(w.villa, "2026-01-05", funded)
 	return w
 }
 
@@ -106,25 +110,12 @@ func (w *till) pay(transaction id.ID) id.ID {
 	return w.Get("/transactions/" + transaction.String() + "/provider-payments").Want(200).ID("data.0.id")
 }
 
-// work runs all jobs, without waiting between their attempts.
+// work runs all jobs, without waiting between their attempts: after each three hours have passed.
 func (w *till) work() {
 	w.tb.Helper()
-	ctx, stop := context.WithCancel(w.tb.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			_ = w.DB.Write(ctx, w.Scope(), func(ctx context.Context, tx *db.Tx) error {
-				_, err := tx.Exec(ctx, `update job set due_at = clock_timestamp() where id in (
-					select id from job where team_id = @team and worker_id is null and due_at > clock_timestamp() for update skip locked)`, db.Args{"team": tx.Team})
-				return err
-			})
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	w.Work()
-	stop()
-	<-done
+	w.Outlast(func(time.Duration) {
+		w.Exec(`update job set tried_at = tried_at - interval '3 hours' where team_id = @team and worker_id is null`, nil)
+	})
 }
 
 // ask asks the bank for all that is on its way, as if it were due.
@@ -138,10 +129,10 @@ func (w *till) ask() {
 
 func (w *till) service() *payment.Service { return &payment.Service{Open: open, Box: w.Box} }
 
-// calm lets the time pass after which nobody can be sending any more.
+// calm lets the time pass after which no attempt that broke off can be under way any more.
 func (w *till) calm() {
 	w.tb.Helper()
-	w.Exec(`update payment_batch set attempted_at = attempted_at - interval '1 hour' where team_id = @team`, nil)
+	w.Exec(`update payment_batch set busy_until = busy_until - interval '1 hour' where team_id = @team`, nil)
 }
 
 func (w *till) read(p id.ID) *apitest.Response {
@@ -178,7 +169,7 @@ func (w *till) recover(how string, transaction, p id.ID) string {
 	return w.operation(answer)
 }
 
-// balance is what the books say of an account of the chart, debit positive.
+// balance is what the books say of an account of the chart, debit positive, apart from what the till was funded with.
 func (w *till) balance(code string) int64 {
 	w.tb.Helper()
 	var sum int64
@@ -187,6 +178,9 @@ func (w *till) balance(code string) int64 {
 			where team_id = @team and account_id = @account and status = 'active'`, db.Args{"team": tx.Team, "account": w.Account(code)})
 		return err
 	})
+	if code == "1000" {
+		sum -= funded
+	}
 	return sum
 }
 

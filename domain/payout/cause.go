@@ -21,19 +21,25 @@ const (
 	causeCurrency        cause = "currencyMismatch"
 	causeRecalculating   cause = "journalRecalculationPending"
 	causeArchive         cause = "archiveRequired"
+	causeUnknown         cause = "paymentAttempted"
 	causePaid            cause = "alreadyPaid"
 	// Nothing is due: no one is at fault.
 	causeNothingDue cause = "nothingDue"
 	causeSettled    cause = "settledElsewhere"
+	// Guests still owe what is due: it is paid when they have paid, or by an amount.
+	causeNotCollected cause = "notCollected"
 	// What happened on the way.
 	causeUnfinished cause = "unfinished"
 	causeRefused    cause = "refused"
 	causePayment    cause = "paymentFailed"
 	causeReturned   cause = "paymentReturned"
+	causeRejected   cause = "paymentRejected"
+	causeAwaiting   cause = "awaitingApproval"
 )
 
 var (
 	errNotReady      = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
+	errAttempted     = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
 	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
 	errArchive       = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
 	errNotBank       = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
@@ -54,11 +60,14 @@ var refusals = []struct {
 	{causeCurrency, apierr.BadRequest},
 	{causeRecalculating, errRecalculating},
 	{causeArchive, errArchive},
+	{causeUnknown, errAttempted},
 	{causePaid, errPaid},
 }
 
 // skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any more, to pay.
-func (c cause) skips() bool { return c == causePaid || c == causeNothingDue || c == causeSettled }
+func (c cause) skips() bool {
+	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
+}
 
 // texts of the causes; the locks and rules of the books have the text of their refusal.
 var texts = map[cause]string{
@@ -71,13 +80,17 @@ var texts = map[cause]string{
 	causeCurrency:        "The bank account has another currency",
 	causeRecalculating:   "Journals are being recalculated",
 	causeArchive:         "The original has to be archived or returned first",
+	causeUnknown:         "An ACH payment was already attempted",
 	causePaid:            "Already has a payment",
 	causeNothingDue:      "Nothing is due",
 	causeSettled:         "Other payouts have settled what was due",
+	causeNotCollected:    "Guests still owe what is available",
 	causeUnfinished:      "The operation ended before this statement",
 	causeRefused:         "The payout was refused",
 	causePayment:         "A payment failed",
 	causeReturned:        "A payment came back",
+	causeRejected:        "A payment was rejected",
+	causeAwaiting:        "A payment waits for approval",
 	"booksClosed":        "The books are closed on this date",
 	"statementPeriod":    "A published owner statement locks the period",
 	"statementInReview":  "An owner statement of the period is in review",

@@ -7,22 +7,23 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/statement"
+	"stayledger/domain/team"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 )
 
 // facts are what payouts are decided on, loaded for all statements at once.
 type facts struct {
-	found     map[id.ID]*statement.Payable
-	histories map[chain]*history
-	// failed are the active payouts by statement whose payment has failed and was not recovered.
-	failed map[id.ID][]id.ID
+	found map[id.ID]*statement.Payable
+	// failed are the active payouts by statement whose payment brought nothing and was not put away; unknown are the statements with one of which
+	// the provider has not said what became of it.
+	failed  map[id.ID][]id.ID
+	unknown map[id.ID]bool
 	// own are the bank accounts of owners who have one to be paid from.
 	own      map[id.ID]id.ID
 	assigned id.ID
+	basis    team.PayoutBasis
 	banks    map[id.ID]bank
 }
 
@@ -38,7 +39,6 @@ type bank struct {
 // chain; with whatever changes the statements as well: that locks the ownership period first.
 func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `select from team where id = @team for share`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
 			SQL: `
 			select from listing_ownership_period where team_id = @team and id in (
@@ -62,84 +62,45 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		return nil, err
 	}
 	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
-	var periods, owners []id.ID
+	if f.basis, err = db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team}); err != nil {
+		return nil, fmt.Errorf("read what payouts are suggested by: %w", err)
+	}
+	var owners []id.ID
 	for i := range payables {
 		p := &payables[i]
 		f.found[p.ID] = p
-		periods = append(periods, p.OwnershipPeriodID)
 		for j := range p.Shares {
 			owners = append(owners, p.Shares[j].ContactID)
 		}
 	}
-	periods, owners = unique(periods), unique(owners)
-	if err := f.loadHistories(ctx, tx, payables, periods); err != nil {
-		return nil, err
-	}
+	owners = unique(owners)
 	if err := f.loadFailed(ctx, tx, r.StatementIDs); err != nil {
 		return nil, err
 	}
 	return f, f.loadAccounts(ctx, tx, r, owners)
 }
 
-// loadHistories reads the published statements since the first of the payables, and the payouts after its month began.
-func (f *facts) loadHistories(ctx context.Context, tx *db.Tx, payables []statement.Payable, periods []id.ID) error {
-	f.histories = map[chain]*history{}
-	if len(payables) == 0 {
-		return nil
-	}
-	first := payables[0].StartAt
-	for i := range payables {
-		first = day.Min(first, payables[i].StartAt)
-		f.histories[chainOf(&payables[i])] = &history{}
-	}
-	args := db.Args{"team": tx.Team, "periods": periods, "first": first}
-	type row struct {
-		OwnershipPeriodID id.ID
-		Currency          string
-		At                day.Day
-		Published         bool
-		Cents             money.Cents
-	}
-	rows, err := db.Select[row](ctx, tx, `
-		select ownership_period_id, currency, end_at as at, true as published, balance_end - reserve as cents from statement
-		where team_id = @team and ownership_period_id = any(@periods) and status = 'published' and start_at >= @first
-		union all
-		select ownership_period_id, currency, txn_at, false, sum(cent_total)::bigint from ledger_entry
-		where team_id = @team and ownership_period_id = any(@periods) and party = 'owners' and status = 'active' and ledger in ('trust', 'operating')
-			and txn_at >= @first
-			and account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')
-		group by 1, 2, 3 order by 3`, args)
-	if err != nil {
-		return fmt.Errorf("read published statements and payouts: %w", err)
-	}
-	for _, r := range rows {
-		h := f.histories[chain{r.OwnershipPeriodID, r.Currency}]
-		switch {
-		case h == nil:
-		case r.Published:
-			h.published = append(h.published, published{r.At, r.Cents})
-		default:
-			h.paid = append(h.paid, paid{r.At, r.Cents})
-		}
-	}
-	return nil
-}
-
 // loadFailed finds payouts that count as paid although no money has moved.
 func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) error {
-	type row struct{ StatementID, TransactionID id.ID }
+	type row struct {
+		StatementID, TransactionID id.ID
+		Refused                    bool
+	}
 	rows, err := db.Select[row](ctx, tx, `
-		select distinct n.statement_id, n.transaction_id
-		from transaction_line n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id and t.type = 'payout' and t.status = 'active'
-		join payment p on p.team_id = n.team_id and p.transaction_id = n.transaction_id
-		where n.team_id = @team and n.statement_id = any(@statements) and p.status in ('failed', 'canceled') and p.recovered_at is null
+		select distinct n.statement_id, n.transaction_id, p.refused
+		from transaction_line n join payment_not_received p on p.team_id = n.team_id and p.transaction_id = n.transaction_id
+		where n.team_id = @team and n.statement_id = any(@statements) and p.transaction_type = 'payout' and p.missing > 0
 		order by 1, 2`, db.Args{"team": tx.Team, "statements": statements})
 	if err != nil {
 		return fmt.Errorf("find failed payments: %w", err)
 	}
-	f.failed = map[id.ID][]id.ID{}
+	f.failed, f.unknown = map[id.ID][]id.ID{}, map[id.ID]bool{}
 	for _, r := range rows {
-		f.failed[r.StatementID] = append(f.failed[r.StatementID], r.TransactionID)
+		if r.Refused {
+			f.failed[r.StatementID] = append(f.failed[r.StatementID], r.TransactionID)
+		} else {
+			f.unknown[r.StatementID] = true
+		}
 	}
 	return nil
 }

@@ -4,7 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 
+	"stayledger/domain/payment"
+	"stayledger/domain/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -30,6 +35,83 @@ func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 	return nil
+}
+
+// judge finds what stands against the payments that the provider is to make.
+func (b *book) judge(ctx context.Context, tx *db.Tx, toPay bool) error {
+	var claims []payment.Claim
+	var of []*plan
+	for _, p := range b.plans {
+		if p.cause != "" {
+			continue
+		}
+		for i := range p.payouts {
+			o := &p.payouts[i]
+			if o.Provider == nil {
+				continue
+			}
+			claims = append(claims, payment.Claim{
+				Owners:           map[statement.Chain]money.Cents{{OwnershipPeriodID: p.of.OwnershipPeriodID, Currency: p.of.Currency}: o.Amount},
+				FundingAccountID: p.accounts[i], Amount: o.Amount, Currency: p.of.Currency,
+			})
+			of = append(of, p)
+		}
+	}
+	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft, toPay)
+	if err != nil {
+		return err
+	}
+	b.limits = limits
+	for i, p := range of {
+		for j := range found[i] {
+			p.find(&found[i][j])
+		}
+	}
+	return nil
+}
+
+// find notes a finding once, however many members of the statement it is about.
+func (p *plan) find(f *payment.Finding) {
+	issue := Issue{Code: f.Code, Severity: f.Severity, Context: f.Context}
+	if slices.ContainsFunc(p.issues, func(o Issue) bool { return reflect.DeepEqual(o, issue) }) {
+		return
+	}
+	p.issues = append(p.issues, issue)
+	if f.Refused() != nil && p.against == nil {
+		p.against = f
+	}
+}
+
+// unaffordable is the first refusal, naming the statements that it stands against.
+func (b *book) unaffordable() error {
+	var first *apierr.Error
+	var issues []apierr.Issue
+	for _, p := range b.plans {
+		if p.against == nil {
+			continue
+		}
+		if first == nil {
+			first = p.against.Refused()
+		}
+		if len(issues) < maxIssues {
+			issues = append(issues, issueAt(first.Message(), p.against.Code, p.path...))
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.At(issues...)
+}
+
+// leaves refuses what money that leaves through a provider is not asked for by: an overdraft without the scope, a day that has passed or lies too far ahead.
+func (r *Request) leaves(tx *db.Tx) error {
+	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
+		return err
+	}
+	if r.ConnectionID == nil || r.Date == nil {
+		return nil
+	}
+	return payment.CheckDate(tx, *r.Date)
 }
 
 // draw takes the payouts of a statement from the owners' balance and from the bank accounts.

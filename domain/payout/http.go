@@ -21,7 +21,10 @@ const (
 	suggesting = "A statement is paid what is available on it less what was paid on it, in the members' shares, and no more than later published " +
 		"statements of its ownership period leave; `amounts` replaces that. What the owners owe is recorded as a negative payout, and statements " +
 		"on which nothing is due are skipped. "
-	warning = "A payout that takes more than the owners of the ownership period have, or than the bank account holds, is made with the issue insufficientOwnerFunds."
+	warning = "A recorded payout that takes more than the owners of the ownership period have, or than the bank account holds, is made with the issue insufficientOwnerFunds. "
+	leaving = "With connectionId, payments of more than what is available to the owners, or than what the funding account holds, are refused unless allowOverdraft: 409 " +
+		"CONFLICT with context.reason insufficientFunds (requested, available, collected, fundingBalance); those beyond the team's limits: paymentLimitExceeded. " +
+		"A preview shows both as issues of severity error. "
 )
 
 // Endpoints are the routes of payouts and of their results.
@@ -33,19 +36,20 @@ func Endpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/statements/payouts/preview", ID: "previewStatementPayouts", Tag: tag, Summary: "Preview the payouts of owner statements",
 			Status: http.StatusAccepted, Scopes: []string{"statements:read", "statements:pay"},
 			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. Statements that cannot be paid are " +
-				"skipped with a message. " + suggesting + warning + " " + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
+				"skipped with a message. " + suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts", ID: "recordStatementPayouts", Tag: tag, Summary: "Record the payouts of owner statements",
 			Status: http.StatusAccepted, Scopes: paying, DryRun: true,
-			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " + suggesting + warning + " " + mistakes + refusing +
+			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " + suggesting + warning + mistakes + refusing +
 				"What the books refuse (closed books, a month under a published statement) fails its statement alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/pay", ID: "payStatements", Tag: tag, Summary: "Pay owner statements", Scopes: paying,
 			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Outcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
 			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: then it answers 202, and the result of " +
-				"the operation tells their states; else 200 with the results. All statements are paid or none. " + suggesting + warning + " " + mistakes +
+				"the operation tells their states; else 200 with the results. All statements are paid or none. Payments that the team's limits have wait are " +
+				"sent when a second person has approved them (listApprovals). " + suggesting + warning + leaving + mistakes +
 				refusing + "`payProviderRecipientNotReady`; the failures of createTransaction.",
 		}, pay),
 		api.Write(api.Endpoint{
@@ -69,7 +73,7 @@ var (
 	// The allCauses are those that a payment is refused for.
 	allCauses = []cause{
 		causeNotFound, causeNotMember, causeNotPublished, causeNoAccount, causeNotBank, causeAccountInactive, causeCurrency,
-		causeRecalculating, causeArchive, causePaid,
+		causeRecalculating, causeArchive, causeUnknown, causePaid,
 	}
 	// The previewCauses are those that a preview is refused for; the others are what it is there to show.
 	previewCauses = []cause{causeNotFound, causeNotMember, causeRecalculating}
@@ -85,6 +89,9 @@ func (r *Request) fix(tx *db.Tx) {
 
 func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
 	in.Body.fix(tx)
+	if err := in.Body.leaves(tx); err != nil {
+		return nil, err
+	}
 	b, err := prepare(ctx, tx, &in.Body, false)
 	if err != nil {
 		return nil, err

@@ -44,8 +44,8 @@ func furnish(w *world.World) *house {
 func (h *house) january() id.ID {
 	h.T.Helper()
 	h.Put("/listings/"+h.villa.ID.String()+"/opening-balance", object{"amount": 30000}).Want(200)
-	h.Post("/transactions", object{"type": "payout", "date": "2026-01-10", "contactId": h.ada, "lines": array{
-		object{"amount": 10000, "listingId": h.villa.ID, "contactId": h.ada},
+	h.Post("/transactions", object{"type": "payout", "date": "2026-01-10", "lines": array{
+		object{"amount": 10000, "listingId": h.villa.ID, "party": "owners"},
 	}}).Want(201)
 	h.Stay(h.villa, "2026-01-20", 76204)
 	h.Expense(h.villa, "2026-01-15", 12650)

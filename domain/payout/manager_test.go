@@ -24,7 +24,7 @@ func TestTheManagerDraws(t *testing.T) {
 	h.wantEntries(r.ID("id"), map[string]int64{"trust 2400 manager": 30000, "trust 1000 ": -30000})
 
 	r = h.Post("/statements/manager/pay", object{"amount": 6000, "date": "2026-02-05", "lineAccountId": h.Account("1010")}).Want(201)
-	h.wantEntries(r.ID("id"), map[string]int64{"trust 2400 manager": 6000, "trust 1000 ": -6000, "operating 1010 ": 6000, "operating 2500 ": -6000})
+	h.wantEntries(r.ID("id"), map[string]int64{"trust 2400 manager": 6000, "trust 1000 ": -6000, "operating 1010 ": 6000, "operating 2400 manager": -6000})
 	if r.Len("issues") != 2 || r.String("issues.0.code") != "insufficientManagerFunds" || r.String("issues.0.severity") != "warning" ||
 		r.Int("issues.0.context.available") != 5000 || r.Int("issues.0.context.amount") != 6000 || r.String("issues.1.context.balance") != "bankAccount" {
 		t.Errorf("issues %v", r.Value("issues"))

@@ -42,11 +42,17 @@ type payInput struct{ Body Request }
 
 // pay records payouts and asks the provider for its part, all or nothing.
 func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
+	if err := in.Body.leaves(tx); err != nil {
+		return nil, err
+	}
 	b, err := prepare(ctx, tx, &in.Body, true)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.refuse(allCauses...); err != nil {
+		return nil, err
+	}
+	if err := b.unaffordable(); err != nil {
 		return nil, err
 	}
 	if err := b.record(ctx, tx, b.pending()); err != nil {
@@ -92,7 +98,7 @@ func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	}
 	var tasks []operation.Task
 	for from, of := range orders {
-		payments, more, err := b.desks[from].Request(ctx, tx, of)
+		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{Limits: b.limits, Overdraft: b.request.AllowOverdraft})
 		if err != nil {
 			return nil, err
 		}

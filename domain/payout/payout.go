@@ -17,10 +17,12 @@ import (
 // Request is what to pay.
 type Request struct {
 	StatementIDs  []id.ID  `json:"statementIds" minItems:"1" maxItems:"5000" doc:"Published owner statements."`
-	Date          *day.Day `json:"date,omitempty" doc:"Date of the payouts; today when absent."`
+	Date          *day.Day `json:"date,omitempty" doc:"Date of the payouts; today when absent. Through a provider from today (UTC) to 60 days ahead."`
 	BankAccountID *id.ID   `json:"bankAccountId,omitempty" doc:"Bank account that pays. Absent: the owner's payoutAccountId, else the account assigned to payout_bankAccount; through a provider, before that one, the connection's own."`
 	Amounts       []Amount `json:"amounts,omitempty" maxItems:"5000" doc:"Replace the suggestion of the statements that they name; members who are not named are paid nothing on these."`
 	ConnectionID  *id.ID   `json:"connectionId,omitempty" doc:"Payment provider that makes the payouts to owners. Absent: payouts are recorded only."`
+	// AllowOverdraft is about what a provider pays; recorded payouts are never refused for it.
+	AllowOverdraft bool `json:"allowOverdraft,omitempty" doc:"Have the provider pay although it is more than what is available to the owners, or than what the funding account holds; needs the scope payments:override."`
 }
 
 // Amount is what a member is paid on a statement, whatever is available on it.

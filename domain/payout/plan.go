@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/domain/payment"
 	"stayledger/domain/statement"
+	"stayledger/domain/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -30,6 +31,8 @@ type plan struct {
 	// accounts are the bank accounts of the payouts.
 	accounts []id.ID
 	issues   []Issue
+	// against is what a payment through the provider is refused for.
+	against *payment.Finding
 	// refusal is what the books said to the payouts.
 	refusal error
 }
@@ -45,6 +48,7 @@ type book struct {
 	date    day.Day
 	plans   []*plan
 	desks   map[id.ID]*payment.Desk
+	limits  *payment.Limits
 }
 
 // prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the request says of the bank
@@ -63,6 +67,9 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 		return nil, err
 	}
 	b.chooseAccounts()
+	if r.ConnectionID != nil {
+		return b, b.judge(ctx, tx, toPay)
+	}
 	return b, b.warn(ctx, tx)
 }
 
@@ -90,8 +97,11 @@ func (b *book) decide() {
 			continue
 		}
 		b.amounts(p, given[p.id])
-		if h := b.histories[chainOf(p.of)]; p.cause == "" {
-			h.paid = append(h.paid, paid{b.date, p.total()})
+		if p.cause != "" {
+			continue
+		}
+		for i := range p.payouts {
+			p.of.Pay(b.date, p.payouts[i].ContactID, p.payouts[i].Amount)
 		}
 	}
 }
@@ -122,7 +132,9 @@ func (b *book) hindrance(p *plan, given []int) cause {
 		return causeRecalculating
 	case len(b.failed[p.id]) > 0:
 		return causeArchive
-	case settled(p.of.Financials.Available, received(p.of)):
+	case settled(p.of.Financials.Available, p.of.Received) && b.unknown[p.id]:
+		return causeUnknown
+	case settled(p.of.Financials.Available, p.of.Received):
 		return causePaid
 	}
 	return ""
@@ -141,12 +153,18 @@ func (b *book) amounts(p *plan, given []int) {
 		}
 		return
 	}
-	available, got := p.of.Financials.Available, received(p.of)
-	amount := due(available, got, b.histories[chainOf(p.of)].open(p.of.EndAt))
+	available, left := p.of.Financials.Available, p.of.Left()
+	booked := due(available, left)
+	amount := booked
+	if held := available - p.of.Financials.Collected; b.basis == team.ByCollected && available > 0 && held > 0 { // what guests still owe of it
+		amount = min(booked, max(0, p.of.Unpaid()-held))
+	}
 	switch {
 	case amount != 0 && len(p.of.Shares) > 0:
-		p.payouts = divide(amount, p.of)
-	case available == got:
+		p.payouts = divide(amount, p.of.Shares, left)
+	case amount != booked:
+		p.cause = causeNotCollected
+	case available == p.of.Received:
 		p.cause = causeNothingDue
 	default:
 		p.cause = causeSettled
@@ -291,7 +309,7 @@ func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apier
 			transactions = append(transactions, b.failed[v]...)
 		}
 		return condition.With(map[string]any{"statementIds": against, "transactionIds": transactions})
-	case causeNotPublished, causePaid:
+	case causeNotPublished, causeUnknown, causePaid:
 		return condition.With(map[string]any{"statementIds": against})
 	default:
 		return condition

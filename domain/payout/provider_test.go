@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -76,6 +77,9 @@ func newPayingHouse(t *testing.T, states map[money.Cents]pay.State) (h *house, c
 	return h, c
 }
 
+// today is the date of payments that leave now.
+func (h *house) today() string { return day.Of(h.DB.Now()).String() }
+
 // method gives a contact a bank account that payments can be sent to.
 func (h *house) method(contact id.ID) {
 	h.T.Helper()
@@ -94,7 +98,7 @@ func TestPayThroughAProvider(t *testing.T) {
 	january := h.january()
 	owing := h.earn(h.Listing("Cabin", h.ada), "2026-01", -5000)
 	even := h.earn(h.Listing("Barn", h.ada), "2026-01", 0)
-	o := with(body("2026-02-05", january, owing, even), object{"connectionId": c})
+	o := with(body(h.today(), january, owing, even), object{"connectionId": c})
 
 	r := h.preview(o)
 	if r.String("results.0.payouts.0.provider") != "payProvider" || r.Value("results.1.payouts.0.provider") != nil {
@@ -134,7 +138,7 @@ func TestPayThroughAProvider(t *testing.T) {
 	wantEntry(t, becomes(payments[1], "paid"), "results.0", isRecorded, 38132, 25422)
 	wantEntry(t, becomes(payments[1], "returned"), "results.0", "failed: A payment came back", 38132, 25422)
 	wantEntry(t, becomes(payments[1], "failed"), "results.0", "failed: A payment failed", 38132, 25422)
-	h.Post("/statements/pay", with(body("2026-02-05", even), object{"connectionId": c})).Want(200) // nothing for the provider to do
+	h.Post("/statements/pay", with(body(h.today(), even), object{"connectionId": c})).Want(200) // nothing for the provider to do
 }
 
 // A payout whose payment failed counts as paid until it is archived, so its statement is not paid over it. Proves: RSN-06, OPS-74, OPS-80.
@@ -143,7 +147,7 @@ func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	h, c := newPayingHouse(t, map[money.Cents]pay.State{38132: pay.Failed})
 	january := h.january()
 	through := func(date string) object { return with(body(date, january), object{"connectionId": c}) }
-	op := h.Post("/statements/pay", through("2026-02-05")).Want(202).String("operationId")
+	op := h.Post("/statements/pay", through(h.today())).Want(202).String("operationId")
 	h.Work()
 	r := h.Get("/operations/" + op + "/result").Want(200)
 	wantEntry(t, r, "results.0", "failed: A payment failed", 38132, 25422)
@@ -167,7 +171,7 @@ func TestRecipientsMustBeReady(t *testing.T) {
 	h, c := newPayingHouse(t, nil)
 	eve := h.Contact("owner", "Eve")
 	cabin, january := h.earn(h.Listing("Cabin", eve), "2026-01", 5000), h.january()
-	o := with(body("2026-02-05", january, cabin), object{"connectionId": c})
+	o := with(body(h.today(), january, cabin), object{"connectionId": c})
 	r := h.preview(o)
 	if r.Len("results.0.issues") != 0 || r.String("results.1.issues.0.code") != "payProviderRecipientNotReady" || r.ID("results.1.issues.0.context.contactId") != eve {
 		t.Errorf("the preview is %s", r.Body)

@@ -62,11 +62,18 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 // entry tells a stored result. Of payments that were requested the states of today count: one that failed fails the statement, and only when
 // all are paid is it more than requested.
 func (t *told) entry() Entry {
+	const rejected = "rejected"
 	status, why := t.Status, t.Cause
 	if status == Requested && len(t.Payments) > 0 {
 		status = Recorded
 		for _, state := range t.Payments {
 			switch payment.Status(state) {
+			case rejected:
+				status, why = Failed, causeRejected
+			case payment.Awaiting:
+				if status != Failed {
+					status, why = Requested, causeAwaiting
+				}
 			case payment.Failed, payment.Canceled:
 				status, why = Failed, causePayment
 			case payment.Returned:

@@ -91,7 +91,8 @@ type told struct {
 func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
 	rows, err := db.Select[told](ctx, tx, `
 		select r.statement_id, r.status, r.cause, r.payouts, r.issues, array(
-			select distinct p.status from jsonb_array_elements(r.payouts) o
+			select distinct case when p.status = 'canceled' and exists (select from payment_approval a
+				where a.team_id = p.team_id and a.id = p.approval_id and a.status = 'rejected') then 'rejected' else p.status end from jsonb_array_elements(r.payouts) o
 			join payment p on p.team_id = @team and p.id = (o ->> 'paymentId')::uuid order by 1) as payments
 		from payout_result r where r.team_id = @team and r.operation_id = @operation order by r.position`,
 		db.Args{"team": tx.Team, "operation": of})

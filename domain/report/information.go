@@ -65,10 +65,10 @@ type InformationReturn struct {
 	CompanyType   *contact.CompanyType `json:"companyType"`
 	TaxIdentifier *string              `json:"taxIdentifier" doc:"Masked; null while none is known."`
 	Address       *contact.Address     `json:"address"`
-	Amount        money.Cents          `json:"amount" doc:"Owners: gross rents, before fees and expenses, whatever was paid out. Vendors: what was paid in the year."`
+	Amount        money.Cents          `json:"amount" doc:"Owners: gross rents that the manager collected in the year, before fees and expenses, whatever was paid out. Vendors: what was paid in the year."`
 	Reportable    bool                 `json:"reportable"`
 	Exempt        *Exempt              `json:"exempt" doc:"Why it is not reportable."`
-	Drilldowns    []Drilldown          `json:"drilldowns" doc:"The entries behind the amount; of an ownership with several owners those of all of them."`
+	Drilldowns    []Drilldown          `json:"drilldowns" doc:"The entries behind the amount; of an ownership with several owners those of all of them, and of a stay that was paid in part, or over years, all of its revenue."`
 }
 
 // InformationFilter selects information returns: query parameters, and the body of the export.

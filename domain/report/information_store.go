@@ -22,38 +22,89 @@ type figure1099 struct {
 	drilldowns []Drilldown
 }
 
-// grossRents are what was earned for owners in a year before anything was taken off: the revenue of their ownerships, each divided among its
-// members, and of months that came in as finished statements what those show as revenue.
+// rents are what came in for an ownership in a year. Late are stays of earlier years of which some came in this year, and Unstayed tells that
+// the channel pays the owner and the manager apart, so that only what belongs to no stay counts.
+type rents struct {
+	PeriodID    id.ID
+	Live        money.Cents
+	Historic    money.Cents
+	HasHistoric bool
+	Unstayed    bool
+	Late        []id.ID
+	ContactIDs  []id.ID
+	Splits      []int64
+}
+
+// rentsOf adds up, by ownership, what the manager collected of the owners' revenue: that of a stay as far as the guest, or the channel, had paid
+// for the stay by the end of the year, less what counted by the end of the year before. A payment is for all that was charged by then, in
+// proportion, so what was paid ahead counts when the revenue is booked. Stays that the channel pays to the owner directly are left out, revenue
+// without a stay counts when it is booked, and so does that of a stay that charges guests nothing.
+//
+// Only stays that something happened to in the year are read, with all that came before.
+const rentsOf = `
+	with guests as materialized (
+		select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout')
+	), touched as materialized (
+		select distinct e.reservation_id from ledger_entry e
+		where e.team_id = @team and e.reservation_id is not null and e.currency = 'usd' and e.ledger in ('trust', 'operating') and e.status = 'active'
+			and e.txn_at between @from and @to and (e.party = 'owners' or e.account_id in (select account_id from guests))
+	), paid as (
+		select e.reservation_id, sum(e.cent_total) filter (where e.transaction_id is null) as charges,
+			coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments,
+			sum(e.cent_total) filter (where e.transaction_id is null and e.txn_at < @from) as charges_before,
+			coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null and e.txn_at < @from), 0) as payments_before
+		from ledger_entry e
+		where e.team_id = @team and e.reservation_id in (select reservation_id from touched) and e.account_id in (select account_id from guests)
+			and e.currency = 'usd' and e.ledger in ('trust', 'operating') and e.status = 'active' and e.txn_at <= @to
+		group by 1
+	), booked as (
+		select e.ownership_period_id as period_id, e.reservation_id, -sum(e.cent_total) as revenue,
+			coalesce(-sum(e.cent_total) filter (where e.txn_at < @from), 0) as revenue_before
+		from ledger_entry e
+		join account a on a.team_id = e.team_id and a.id = e.account_id
+		join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where e.team_id = @team and e.party = 'owners' and e.currency = 'usd' and e.ledger in ('trust', 'operating') and e.status = 'active'
+			and c.classification = 'revenue' and e.txn_at <= @to
+			and (e.reservation_id in (select reservation_id from touched) or e.reservation_id is null and e.txn_at >= @from)
+		group by 1, 2
+	), collected as (
+		select b.period_id, b.reservation_id,
+			round(b.revenue * case when coalesce(g.charges, 0) <= 0 then 1 else least(greatest(g.payments, 0) / g.charges, 1) end)
+				- round(b.revenue_before * case when coalesce(g.charges_before, 0) <= 0 then 1
+					else least(greatest(g.payments_before, 0) / g.charges_before, 1) end) as cents,
+			b.revenue_before <> 0 and b.reservation_id is not null as late, p.business_model <> 'managed' as apart
+		from booked b join listing_ownership_period p on p.team_id = @team and p.id = b.period_id
+		left join paid g on g.reservation_id = b.reservation_id
+		where b.reservation_id is null or p.business_model = 'managed'
+	), late as (
+		select period_id, reservation_id as id from collected where late and cents <> 0
+	), earned as (
+		select period_id, sum(cents) as live, null::numeric as historic, bool_or(apart) as unstayed from collected group by 1
+		union all
+		select e.ownership_period_id, 0, -sum(e.cent_total), false
+		from ledger_entry e
+		where e.team_id = @team and e.party = 'owners' and e.currency = 'usd' and e.ledger = 'historical' and e.trigger_type = 'historicalRevenue'
+			and e.txn_at between @from and @to
+		group by 1
+	), owned as (
+		select period_id, sum(live)::bigint as live, coalesce(sum(historic), 0)::bigint as historic, count(historic) > 0 as has_historic,
+			bool_or(unstayed) as unstayed, array(select r.id from late r where r.period_id = e.period_id order by r.id) as late
+		from earned e group by 1
+	)
+	select o.period_id, o.live, o.historic, o.has_historic, o.unstayed, o.late,
+		array_agg(m.contact_id order by m.position) as contact_ids, array_agg(m.split::bigint order by m.position) as splits
+	from owned o join listing_ownership_member m on m.team_id = @team and m.period_id = o.period_id
+	group by o.period_id, o.live, o.historic, o.has_historic, o.unstayed, o.late order by o.period_id`
+
+// grossRents are what the manager collected for owners in a year before anything was taken off, each ownership divided among its members, with
+// what months that came in as finished statements show as revenue.
 func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
-	type owned struct {
-		PeriodID    id.ID
-		Live        money.Cents
-		Historic    money.Cents
-		ContactIDs  []id.ID
-		Splits      []int64
-		HasHistoric bool
-	}
 	from, to := yearRange(year)
-	periods, err := db.Select[owned](ctx, tx, `
-		with earned as (
-			select e.ownership_period_id as period_id, (-sum(e.cent_total) filter (where e.ledger <> 'historical'))::bigint as live,
-				(-sum(e.cent_total) filter (where e.ledger = 'historical'))::bigint as historic
-			from ledger_entry e
-			join account a on a.team_id = e.team_id and a.id = e.account_id
-			join account_category c on c.team_id = a.team_id and c.id = a.category_id
-			where e.team_id = @team and e.party = 'owners' and e.currency = 'usd' and e.txn_at between @from and @to and (
-				e.ledger in ('trust', 'operating') and e.status = 'active' and c.classification = 'revenue'
-				or e.ledger = 'historical' and e.trigger_type = 'historicalRevenue')
-			group by 1)
-		select e.period_id, coalesce(e.live, 0) as live, coalesce(e.historic, 0) as historic, e.historic is not null as has_historic,
-			array_agg(m.contact_id order by m.position) as contact_ids, array_agg(m.split::bigint order by m.position) as splits
-		from earned e join listing_ownership_member m on m.team_id = @team and m.period_id = e.period_id
-		group by e.period_id, e.live, e.historic order by e.period_id`,
-		db.Args{"team": tx.Team, "from": from, "to": to})
+	periods, err := db.Select[rents](ctx, tx, rentsOf, db.Args{"team": tx.Team, "from": from, "to": to})
 	if err != nil {
 		return nil, fmt.Errorf("add up gross rents: %w", err)
 	}
-	amounts, owns, historic := map[id.ID]money.Cents{}, map[id.ID][]Ref{}, map[id.ID]bool{}
+	amounts, owns := map[id.ID]money.Cents{}, map[id.ID][]*rents{}
 	var order []id.ID
 	for i := range periods {
 		p := &periods[i]
@@ -63,24 +114,53 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 				order = append(order, member)
 			}
 			amounts[member] += cents
-			owns[member] = append(owns[member], Ref{p.PeriodID})
-			historic[member] = historic[member] || p.HasHistoric
+			owns[member] = append(owns[member], p)
 		}
 	}
 	out := make([]figure1099, len(order))
 	for i, member := range order {
-		out[i] = figure1099{form: FormMISC, contactID: member, amount: amounts[member], drilldowns: rentDrilldowns(year, owns[member], historic[member])}
+		out[i] = figure1099{form: FormMISC, contactID: member, amount: amounts[member], drilldowns: rentDrilldowns(year, owns[member])}
 	}
 	return out, nil
 }
 
-func rentDrilldowns(year int64, periods []Ref, historic bool) []Drilldown {
-	live := yearSelection(year)
-	live.OwnershipPeriodIDs, live.Party, live.AccountClassifications = periods, ledger.Owners, []account.Classification{account.Revenue}
-	out := []Drilldown{drilldown(live)}
-	if historic {
+// rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what imported statements tell.
+func rentDrilldowns(year int64, owned []*rents) []Drilldown {
+	var managed, apart, historic, late []Ref
+	for _, p := range owned {
+		period := Ref{p.PeriodID}
+		if p.Unstayed {
+			apart = append(apart, period)
+		} else {
+			managed = append(managed, period)
+		}
+		if p.HasHistoric {
+			historic = append(historic, period)
+		}
+		late = append(late, refsOf(p.Late...)...)
+	}
+	revenue := func(periods []Ref) Selection {
+		s := yearSelection(year)
+		s.OwnershipPeriodIDs, s.Party, s.AccountClassifications = periods, ledger.Owners, []account.Classification{account.Revenue}
+		return s
+	}
+	out := []Drilldown{}
+	if len(managed) > 0 {
+		out = append(out, drilldown(revenue(managed)))
+	}
+	if len(apart) > 0 {
+		s := revenue(apart)
+		s.ReservationIDs = []Ref{{}}
+		out = append(out, drilldown(s))
+	}
+	if len(late) > 0 {
+		s := revenue(managed)
+		s.StartDate, s.EndDate, s.ReservationIDs = nil, &End{s.StartDate.AddDays(-1)}, late
+		out = append(out, drilldown(s))
+	}
+	if len(historic) > 0 {
 		told := yearSelection(year)
-		told.OwnershipPeriodIDs, told.Ledger, told.Status, told.TriggerTypes = periods, ledger.Historical, ledger.Inactive, []string{"historicalRevenue"}
+		told.OwnershipPeriodIDs, told.Ledger, told.Status, told.TriggerTypes = historic, ledger.Historical, ledger.Inactive, []string{"historicalRevenue"}
 		out = append(out, drilldown(told))
 	}
 	return out
@@ -91,18 +171,24 @@ func yearSelection(year int64) Selection {
 	return Selection{StartDate: &Start{from}, EndDate: &End{to}, Currency: string(informationCurrency)}
 }
 
-// vendorPayments are what left the bank accounts to vendors in a year, by the day of payment.
+// vendorPayments are what left the bank accounts to vendors in a year, by the day of payment. What a provider refused, gave back or does not
+// answer for has not left.
 func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	type paid struct {
 		ContactID  id.ID
 		Amount     money.Cents
 		AccountIDs []id.ID
+		Missing    []id.ID
 	}
 	from, to := yearRange(year)
 	triggers := []string{ledger.TriggerExpense, ledger.TriggerExpensePayment}
 	vendors, err := db.Select[paid](ctx, tx, `
-		select e.contact_id, -sum(e.cent_total)::bigint as amount, array_agg(distinct e.account_id) as account_ids
+		select e.contact_id, coalesce(-sum(e.cent_total) filter (where n.transaction_id is null), 0)::bigint as amount,
+			array_agg(distinct e.account_id) as account_ids,
+			coalesce(array_agg(distinct n.transaction_id) filter (where n.transaction_id is not null), '{}') as missing
 		from ledger_entry e
+		left join (select distinct team_id, transaction_id from payment_not_received where team_id = @team and missing > 0) n
+			on n.team_id = e.team_id and n.transaction_id = e.transaction_id
 		join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
 		join contact k on k.team_id = e.team_id and k.id = e.contact_id and k.type = 'vendor'
 		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.currency = 'usd'
@@ -115,6 +201,7 @@ func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, e
 	for i, v := range vendors {
 		s := yearSelection(year)
 		s.ContactIDs, s.TriggerTypes, s.AccountIDs = []Ref{{v.ContactID}}, triggers, v.AccountIDs
+		s.NotTransactionIDs = refsOf(v.Missing...)
 		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{drilldown(s)}}
 	}
 	return out, nil

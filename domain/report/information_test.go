@@ -61,6 +61,84 @@ func TestInformationReturnsOfOwners(t *testing.T) {
 	}
 }
 
+// Rent counts as far as it was paid: a cent of a part payment at a time, the rest in the year in which it comes, what was paid ahead with the
+// nights. It is the same for the owner whatever tax the guest pays beside.
+func TestInformationReturnsCountWhatWasCollected(t *testing.T) {
+	t.Parallel()
+	w := whole.New(t)
+	w.Exec(`update team set statement_start_at = '2025-01-01' where id = @team`, nil)
+	ada := w.Contact("owner", "Ada")
+	villa := w.Listing("Villa", ada)
+	book := func(checkIn, checkOut string, rent int) string {
+		return w.Post("/reservations", whole.Object{
+			"listingId": villa.ID, "checkIn": checkIn, "checkOut": checkOut, "bookedAt": checkIn,
+			"lines": whole.Array{whole.Object{"type": "rent", "amount": rent}},
+		}).Want(201).String("id")
+	}
+	pay := func(stay, date string, cents int) {
+		w.Post("/transactions", whole.Object{
+			"type": "deposit", "date": date, "lines": whole.Array{whole.Object{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}},
+		}).Want(201)
+	}
+	want := func(year int, cents int64) {
+		t.Helper()
+		if amount, _ := returnOf(w, year, "1099-MISC", ada.String()); amount != cents {
+			t.Errorf("%d: %d, want %d", year, amount, cents)
+		}
+	}
+	book("2025-11-10", "2025-11-12", 40_000) // never paid
+	late := book("2025-12-10", "2025-12-12", 30_001)
+	want(2025, 0)
+	pay(late, "2025-12-12", 10_000)
+	want(2025, 10_000)
+	pay(late, "2026-02-03", 20_001)
+	want(2025, 10_000)
+	want(2026, 20_001)
+	ahead := book("2026-03-10", "2026-03-12", 50_000)
+	pay(ahead, "2025-12-20", 50_000)
+	want(2025, 10_000)
+	want(2026, 70_001)
+	pay(ahead, "2026-04-01", 7) // too much is no rent
+	want(2026, 70_001)
+
+	r := w.Get("/reports/information-returns?year=2026&form=1099-MISC").Want(200)
+	if r.Len("data.0.drilldowns") != 2 || r.String("data.0.drilldowns.1.filter.reservationIds.0") != late ||
+		r.String("data.0.drilldowns.1.filter.endDate") != "2025-12-31" {
+		t.Errorf("the rent of last year that came in this year: %s", r.String("data.0.drilldowns"))
+	}
+	entries := w.Get("/reports/journal-entries?endDate=2025-12-31&party=owners&accountClassifications=revenue&reservationIds=" + late).Want(200)
+	if entries.Len("data") == 0 {
+		t.Error("the drill-down of a late payment leads nowhere")
+	}
+}
+
+// What a channel pays to the owner directly is nothing that the manager collected, whatever the manager gets of it.
+func TestInformationReturnsLeaveOutCoHosts(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{"co_host", "co_host_airbnb"} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			w := whole.New(t)
+			ada := w.Contact("owner", "Ada")
+			villa, barn := w.Listing("Villa", ada), w.Listing("Barn", ada)
+			w.Put("/listings/ownership-periods/"+barn.Period.String(), whole.Object{"businessModel": model}).Want(202)
+			w.Work()
+			w.Stay(villa, "2026-01-10", 30_000)
+			w.Post("/reservations", whole.Object{
+				"listingId": barn.ID, "checkIn": "2026-01-10", "checkOut": "2026-01-11", "bookedAt": "2026-01-01",
+				"lines": whole.Array{whole.Object{"type": "rent", "amount": 90_000}},
+			}).Want(201)
+			w.Post("/transactions", whole.Object{"type": "deposit", "date": "2026-01-20", "lines": whole.Array{whole.Object{
+				"accountId": w.Account("4000"), "amount": 500, "listingId": barn.ID, "party": "owners",
+			}}}).Want(201)
+			r := w.Get("/reports/information-returns?year=2026&form=1099-MISC").Want(200)
+			if r.Int("data.0.amount") != 30_500 || r.Len("data.0.drilldowns") != 2 {
+				t.Errorf("got %s", r.Body)
+			}
+		})
+	}
+}
+
 // A vendor's bill counts in the year in which it is paid.
 func TestInformationReturnsOfVendors(t *testing.T) {
 	t.Parallel()
@@ -92,4 +170,18 @@ func TestInformationReturnThresholdsAreData(t *testing.T) {
 	}
 	w.Get("/reports/information-returns").WantError(apierr.CodeBadRequest, "").WantIssue("required", "year")
 	w.As([]string{"reports:read"}, nil).Get("/reports/information-returns?year=2026").WantError(apierr.CodeForbidden, "")
+}
+
+// A figure that no number of an answer can tell is refused, whether a client or the database could not hold it.
+func TestFiguresBeyondTheSafeRangeAreRefused(t *testing.T) {
+	t.Parallel()
+	w := whole.New(t)
+	w.Stay(w.Listing("Villa", w.Contact("owner", "Ada")), "2026-01-10", 100)
+	path := "/reports/trial-balance?startDate=2026-01&endDate=2026-01"
+	for _, more := range []string{"9007199254740991 - 400", "9007199254740991", "9223372036854775807 - 3 * 9007199254740991"} {
+		for _, kept := range []string{"ledger_month_kept", "ledger_delta"} {
+			w.Exec(`update `+kept+` set debit = debit + (`+more+`), credit = credit + (`+more+`) where team_id = @team`, nil)
+		}
+		w.Get(path).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
+	}
 }

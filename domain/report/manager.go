@@ -175,7 +175,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []Cell) Manager
 		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
 		Transfers: within(SectionTransfers), BalanceEnd: until(end, Selection{}),
 	}
-	if last := start.AddDays(-1); last.Valid() {
+	if last := start.AddDays(-1); !last.Before(day.Earliest) {
 		m.Drilldowns.BalanceStart = until(last, Selection{NotAccountIDs: adjusting})
 	}
 	if opening {

@@ -17,8 +17,8 @@ import (
 // Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an export. Every field
 // narrows; a field whose name starts with not gives the entries that the field without it leaves out.
 type Selection struct {
-	StartDate *Start `query:"startDate" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   *End   `query:"endDate" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartDate *Start `query:"startDate" format:"date-range" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   *End   `query:"endDate" format:"date-range" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 
 	IDs                []id.ID `query:"ids" json:"ids,omitempty"`
 	AccountIDs         []id.ID `query:"accountIds" json:"accountIds,omitempty"`

@@ -48,7 +48,7 @@ type CheckValue struct {
 
 // SheetFilter selects a balance sheet: query parameters, and the body of its export.
 type SheetFilter struct {
-	Date       End        `query:"date" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
+	Date       End        `query:"date" format:"date-range" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
 	View       View       `query:"view" json:"view,omitempty" enum:"total,ledger,listing" doc:"What the columns stand for. Default: total, which has none."`
 	ListingIDs []Ref      `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Ledger     liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`

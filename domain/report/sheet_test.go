@@ -73,8 +73,9 @@ func TestBalanceSheetRefusals(t *testing.T) {
 	b.Get(path+"date=2026&view=month").WantIssue("enum", "view")
 	b.Get(path+"date=2026&ledger=historical").WantIssue("enum", "ledger")
 	b.Get(path+"date=2026&currency=xxx").WantIssue("currency", "currency")
-	b.Get(path + "date=9999").Want(200)
-	b.Get(path + "date=0001-01-01").Want(200)
+	b.Get(path+"date=9999").WantIssue("dateOutOfRange", "date")
+	b.Get(path+"date=0001-01-01").WantIssue("dateOutOfRange", "date")
+	b.Get(path + "date=1990-01-01").Want(200)
 	b.As(nil, nil).Get(path+"date=2026").WantError(apierr.CodeForbidden, "")
 }
 

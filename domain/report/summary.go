@@ -19,8 +19,8 @@ import (
 
 // SummaryPeriod selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
 type SummaryPeriod struct {
-	StartAt    Start   `query:"startAt" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
-	EndAt      End     `query:"endAt" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
+	StartAt    Start   `query:"startAt" format:"date-range" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
+	EndAt      End     `query:"endAt" format:"date-range" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
 	ListingIDs []id.ID `query:"listingIds" json:"listingIds,omitempty"`
 	Currency   string  `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 	ViewAs     string  `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
@@ -63,6 +63,7 @@ type SummaryFigures struct {
 	Expenses     money.Cents `json:"expenses"`
 	NetIncome    money.Cents `json:"netIncome" doc:"Net revenue and expenses."`
 	Payouts      money.Cents `json:"payouts"`
+	NotReceived  money.Cents `json:"payoutsNotReceived" doc:"What of the payouts that pay these statements a payment provider refused, gave back or does not answer for, positive. It is booked, in payouts of its day, and has not arrived."`
 	Adjustments  money.Cents `json:"adjustments" doc:"What else moved the balance between the statements: later opening balances, months without a selected statement, balances that an imported statement was given."`
 	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income, payouts and adjustments: that of the last statements."`
 	Reserve      money.Cents `json:"reserve" doc:"What the last statements hold back."`
@@ -71,7 +72,7 @@ type SummaryFigures struct {
 // complete fills in what follows from the other figures.
 func (f *SummaryFigures) complete() {
 	f.NetIncome = f.NetRevenue + f.Expenses
-	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Payouts + f.Adjustments
+	f.Adjustments = f.BalanceEnd - f.BalanceStart - f.NetIncome - f.Payouts
 }
 
 func (f *SummaryFigures) add(o *SummaryFigures) {
@@ -80,6 +81,7 @@ func (f *SummaryFigures) add(o *SummaryFigures) {
 	f.Expenses += o.Expenses
 	f.NetIncome += o.NetIncome
 	f.Payouts += o.Payouts
+	f.NotReceived += o.NotReceived
 	f.Adjustments += o.Adjustments
 	f.BalanceEnd += o.BalanceEnd
 	f.Reserve += o.Reserve
@@ -134,8 +136,9 @@ func summaryEndpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout", ID: "listOwnerStatementSummaries", Tag: "Reports",
 			Summary: "Owner statements added up by owner", Scopes: scopes,
-			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's part is by split, the cents that remain " +
-				"going to the largest remainders, so the parts of all members add up to the statements' figures.",
+			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's part of a balance is what the " +
+				"member has earned so far by split, less what the member was paid, as on the statements and in the trust report; the parts of all members add " +
+				"up to the statements' figures.",
 		}, ownerSummaries),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",

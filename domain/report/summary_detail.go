@@ -63,7 +63,7 @@ type SectionSummary struct {
 	Total   money.Cents     `json:"total" doc:"What the section adds to the statement, hidden columns included."`
 }
 
-// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, so columns can be a cent off their subtotal.
+// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of what was earned before the section, so columns can be a cent off their subtotal.
 type ColumnSummary struct {
 	Name   string            `json:"name"`
 	Type   layout.ColumnType `json:"type" enum:"accounts,subTotal,formula.currency"`
@@ -134,7 +134,10 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPe
 func figuresOf(d *statement.Detail) *statement.Figures {
 	f := &statement.Figures{
 		ID: d.ID, ShortRef: d.ShortRef, Ownership: d.Ownership, Listing: d.Listing, Currency: d.Currency, StartAt: d.StartAt, EndAt: d.EndAt,
-		Status: d.Status, Financials: d.Financials, Owners: make([]statement.Owner, len(d.Shares)),
+		Status: d.Status, Financials: d.Financials.Financials, Parts: d.Parts, Owners: make([]statement.Owner, len(d.Shares)),
+	}
+	for _, p := range d.Payouts {
+		f.Paid = append(f.Paid, statement.Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.Received, Missing: -p.Total - p.Received})
 	}
 	for i, share := range d.Shares {
 		f.Owners[i] = statement.Owner{ContactID: share.ContactID, Name: share.Name, Split: share.Split}
@@ -142,8 +145,18 @@ func figuresOf(d *statement.Detail) *statement.Figures {
 	return f
 }
 
+// partOf is what an amount adds to a member's part of what all members have so far.
+func partOf(amount, before money.Cents, splits []int64, member int) money.Cents {
+	return money.Split(before+amount, splits)[member] - money.Split(before, splits)[member]
+}
+
 // ownerStatement is the part of one of the owners, without the figures.
 func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *OwnerStatement {
+	splits := make([]int64, len(owners))
+	for i := range owners {
+		splits[i] = owners[i].Split
+	}
+	earned := d.Earned // goes on from section to section, so that these add up to the figures
 	one := &OwnerStatement{
 		ID: d.ID, ShortRef: d.ShortRef, StartAt: d.StartAt, EndAt: d.EndAt, Status: d.Status, Listing: d.Listing, OwnershipPeriodID: d.Ownership.ID,
 		Split: owners[at].Split, Drilldown: d.Drilldown, Sections: make([]SectionSummary, len(d.Tables)),
@@ -151,13 +164,14 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 	}
 	for i := range d.Tables {
 		t := &d.Tables[i]
-		s := SectionSummary{Name: t.Name, Kind: t.Kind, Columns: []ColumnSummary{}, Total: divided(t.Total, owners)[at]}
+		s := SectionSummary{Name: t.Name, Kind: t.Kind, Columns: []ColumnSummary{}, Total: partOf(t.Total, earned, splits, at)}
 		for n := range t.Columns {
 			if amount := t.Totals[n].Amount; amount != nil {
-				s.Columns = append(s.Columns, ColumnSummary{Name: t.Columns[n].Name, Type: t.Columns[n].Type, Amount: divided(*amount, owners)[at]})
+				s.Columns = append(s.Columns, ColumnSummary{Name: t.Columns[n].Name, Type: t.Columns[n].Type, Amount: partOf(*amount, earned, splits, at)})
 			}
 		}
 		one.Sections[i] = s
+		earned += t.Total
 	}
 	return one
 }

@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"stayledger/domain/statement"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// summing adds statements up by ownership period and then by owner. What is split is each statement's net revenue, expenses and payouts, the
-// balance at the start of the first and the reserve of the last, so that the parts of all members add up to the figure; what follows from
-// figures follows from their parts, so that a row adds up in itself.
+// summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses and payouts of each, the
+// balance at the start of the first, and the balance at the end and the reserve of the last. What the members have of a balance follows from what
+// they earned and were paid, so that it is the same in a statement, here and in the trust report.
 type summing struct {
 	only   map[id.ID]bool // nil means everybody
 	chains map[id.ID]*ownedChain
@@ -21,11 +22,11 @@ type summing struct {
 
 // ownedChain are the statements of one ownership period.
 type ownedChain struct {
-	statement.Run
-
 	period, listing id.ID
+	statements      int64
 	owners          []statement.Owner
-	moved           []SummaryFigures // of each owner: net revenue, expenses and payouts
+	figures         []SummaryFigures // of each owner
+	first, last     day.Day          // where the statements begin that the balances at the start and at the end are of
 }
 
 func newSumming(only []id.ID) *summing {
@@ -48,58 +49,48 @@ func (s *summing) add(f *statement.Figures) []SummaryFigures {
 	}
 	c := s.chains[f.Ownership.ID]
 	if c == nil {
-		c = &ownedChain{period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, moved: make([]SummaryFigures, len(f.Owners))}
+		c = &ownedChain{
+			period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, figures: make([]SummaryFigures, len(f.Owners)), first: f.StartAt, last: f.StartAt,
+		}
 		s.chains[f.Ownership.ID], s.order = c, append(s.order, c)
 	}
-	c.Add(f)
-	parts := partsOf(f.Owners, &f.Financials)
+	c.statements++
+	parts := make([]SummaryFigures, len(f.Owners))
 	for i := range parts {
-		c.moved[i].NetRevenue += parts[i].NetRevenue
-		c.moved[i].Expenses += parts[i].Expenses
-		c.moved[i].Payouts += parts[i].Payouts
-	}
-	return parts
-}
-
-// divided is an amount by split.
-func divided(cents money.Cents, owners []statement.Owner) []money.Cents {
-	weights := make([]int64, len(owners))
-	for i := range owners {
-		weights[i] = owners[i].Split
-	}
-	return money.Split(cents, weights)
-}
-
-// partsOf are the parts of the owners in one statement.
-func partsOf(owners []statement.Owner, f *statement.Financials) []SummaryFigures {
-	parts := make([]SummaryFigures, len(owners))
-	start, revenue, expenses := divided(f.BalanceStart, owners), divided(f.NetRevenue, owners), divided(f.Expenses, owners)
-	payouts, reserve := divided(f.Payouts, owners), divided(f.Reserve, owners)
-	given := divided(f.BalanceEnd-f.BalanceStart-f.NetIncome-f.Payouts, owners)
-	for i := range parts {
+		p := &f.Parts[i]
 		parts[i] = SummaryFigures{
-			BalanceStart: start[i], NetRevenue: revenue[i], Expenses: expenses[i], Payouts: payouts[i], Adjustments: given[i], Reserve: reserve[i],
+			BalanceStart: p.BalanceStart, NetRevenue: p.NetRevenue, Expenses: p.Expenses, Payouts: p.Payouts, BalanceEnd: p.BalanceEnd, Reserve: p.Reserve,
 		}
 		parts[i].complete()
 	}
+	for _, p := range f.Paid {
+		isPaid := func(o statement.Owner) bool { return p.ContactID != nil && o.ContactID == *p.ContactID }
+		if i := slices.IndexFunc(f.Owners, isPaid); i >= 0 {
+			parts[i].NotReceived += p.Missing
+		}
+	}
+	c.add(f.StartAt, parts)
 	return parts
 }
 
-// parts are those of the owners in all statements of an ownership period, which has a balance of its own in the books now.
-func (c *ownedChain) parts(current money.Cents) []SummaryFinancials {
-	parts := make([]SummaryFinancials, len(c.owners))
-	start, adjustments, reserve := divided(c.BalanceStart, c.owners), divided(c.Adjustments(), c.owners), divided(c.Reserve, c.owners)
-	now := divided(current, c.owners)
+// add takes the parts of a statement that begins on a day in, in any order of the days.
+func (c *ownedChain) add(start day.Day, parts []SummaryFigures) {
+	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
+	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
 	for i := range parts {
-		p := &parts[i]
-		p.SummaryFigures = c.moved[i]
-		p.BalanceStart, p.Adjustments, p.Reserve = start[i], adjustments[i], reserve[i]
-		p.complete()
-		if p.CurrentBalance = now[i]; current == c.BalanceEnd {
-			p.CurrentBalance = p.BalanceEnd // not a cent off what is the same
+		f, p := &c.figures[i], &parts[i]
+		f.NetRevenue += p.NetRevenue
+		f.Expenses += p.Expenses
+		f.Payouts += p.Payouts
+		f.NotReceived += p.NotReceived
+		if isFirst {
+			f.BalanceStart = p.BalanceStart
 		}
+		if isLast {
+			f.BalanceEnd, f.Reserve = p.BalanceEnd, p.Reserve
+		}
+		f.complete()
 	}
-	return parts
 }
 
 // ownerSummed is what an owner's statements come to.
@@ -117,13 +108,12 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 	for i, c := range s.order {
 		periods[i] = c.period
 	}
-	current, err := statement.CurrentBalances(ctx, tx, periods, string(currency))
+	current, err := statement.CurrentShares(ctx, tx, periods, string(currency))
 	if err != nil {
 		return nil, err
 	}
 	out := map[id.ID]*ownerSummed{}
 	for _, c := range s.order {
-		parts := c.parts(current[c.period])
 		for i := range c.owners {
 			contact := c.owners[i].ContactID
 			if !s.wants(contact) {
@@ -133,9 +123,10 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
 			}
 			o := out[contact]
-			o.add(&parts[i])
+			o.SummaryFigures.add(&c.figures[i])
+			o.CurrentBalance += current[c.period][i]
 			o.periods, o.listings[c.listing] = append(o.periods, c.period), true
-			o.statements += c.Statements
+			o.statements += c.statements
 		}
 	}
 	return out, nil

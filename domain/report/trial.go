@@ -119,7 +119,7 @@ func (t *TrialFigures) complete(behind Selection, p Period) {
 	t.EndingDrilldown = drilldown(until)
 	until.StartDate = &p.StartDate
 	t.Drilldown = drilldown(until)
-	if last := p.StartDate.AddDays(-1); last.Valid() {
+	if last := p.StartDate.AddDays(-1); !last.Before(day.Earliest) {
 		behind.EndDate = &End{last}
 		earlier := drilldown(behind)
 		t.BeginningDrilldown = &earlier

@@ -103,6 +103,12 @@ func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconcilia
 	if err := found.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
+	if err := found.elimination(ctx, tx, p); err != nil {
+		return nil, err
+	}
+	if err := found.payments(ctx, tx, p); err != nil {
+		return nil, err
+	}
 	out.Warnings = found.warnings(p.chart)
 	return out, nil
 }

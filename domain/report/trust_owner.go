@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
+	"stayledger/domain/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -36,10 +37,11 @@ type OwnerPeriod struct {
 	EndAt   *day.Day `json:"endAt" doc:"Exclusive."`
 	TrustFigure
 	Shares []OwnerShare `json:"shares"`
+	// ownerless are the stays and transactions behind what nobody owns.
+	ownerless []WarningItem
 }
 
-// OwnerShare is a member's part: the split of the balance, the cents that remain going to the largest remainders, save that what was paid out
-// to a member comes off that member's part alone.
+// OwnerShare is a member's part, as owner statements divide: what was earned so far by split, less what the member was paid.
 type OwnerShare struct {
 	ContactID id.ID       `json:"contactId"`
 	Name      string      `json:"name"`
@@ -61,6 +63,8 @@ type ownerFacts struct {
 	contacts map[id.ID]string
 	// sums are the balances of single ownership periods; those of the zero id are by listing, of the time in which nobody owned it.
 	sums map[ownerKey]money.Cents
+	// ownerless are the sources of what nobody owns, by listing.
+	ownerless map[id.ID][]ownerSum
 	// paid is what members were paid: negative.
 	paid map[paidKey]money.Cents
 }
@@ -134,7 +138,7 @@ func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Trus
 }
 
 func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
-	f := &ownerFacts{sums: map[ownerKey]money.Cents{}, paid: map[paidKey]money.Cents{}}
+	f := &ownerFacts{sums: map[ownerKey]money.Cents{}, ownerless: map[id.ID][]ownerSum{}, paid: map[paidKey]money.Cents{}}
 	listings := make([]id.ID, 0, len(totals))
 	for v := range totals {
 		if !v.IsZero() {
@@ -175,6 +179,8 @@ type ownerSum struct {
 	ListingID         id.ID
 	OwnershipPeriodID id.ID
 	ContactID         id.ID
+	ReservationID     id.ID
+	TransactionID     id.ID
 	Total             money.Cents
 }
 
@@ -184,17 +190,22 @@ const ownersTrustEntry = `e.team_id = @team and e.party = 'owners' and e.ledger 
 
 func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
 	rows, err := db.Select[ownerSum](ctx, tx, `
-		select e.listing_id, e.ownership_period_id, null::uuid as contact_id, -sum(e.cent_total)::bigint as total from ledger_entry e
+		select e.listing_id, e.ownership_period_id, null::uuid as contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
+			-sum(e.cent_total)::bigint as total from ledger_entry e
 		where `+ownersTrustEntry+` and e.ownership_period_id = any(@periods::uuid[]) and e.account_id <> all(@others::uuid[]) group by 1, 2
 		union all
-		select e.listing_id, e.ownership_period_id, null, -sum(e.cent_total)::bigint from ledger_entry e
-		where `+ownersTrustEntry+` and e.ownership_period_id is null and e.account_id <> all(@others::uuid[]) group by 1, 2`,
+		select e.listing_id, e.ownership_period_id, null, e.reservation_id, e.transaction_id, -sum(e.cent_total)::bigint from ledger_entry e
+		where `+ownersTrustEntry+` and e.ownership_period_id is null and e.account_id <> all(@others::uuid[]) group by 1, 2, 4, 5
+		order by 1, 2, 4, 5`,
 		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "periods": periods, "others": p.chart.of(ClaimBank, ClaimGuests)})
 	if err != nil {
 		return fmt.Errorf("read balances of ownership periods: %w", err)
 	}
 	for _, r := range rows {
-		f.sums[ownerKey{r.ListingID, r.OwnershipPeriodID}] = r.Total
+		f.sums[ownerKey{r.ListingID, r.OwnershipPeriodID}] += r.Total
+		if r.OwnershipPeriodID.IsZero() && r.Total != 0 {
+			f.ownerless[r.ListingID] = append(f.ownerless[r.ListingID], r)
+		}
 	}
 	return nil
 }
@@ -202,7 +213,8 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 // readPaid reads what was paid out to single owners, or paid in by them.
 func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error {
 	rows, err := db.Select[ownerSum](ctx, tx, `
-		select e.listing_id, e.ownership_period_id, e.contact_id, -sum(e.cent_total)::bigint as total from ledger_entry e
+		select e.listing_id, e.ownership_period_id, e.contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
+			-sum(e.cent_total)::bigint as total from ledger_entry e
 		where `+ownersTrustEntry+` and e.contact_id is not null and e.ownership_period_id is not null
 			and e.account_id = (select s.account_id from account_assignment s where s.team_id = @team and s.assignment = @part)
 		group by 1, 2, 3`,
@@ -236,27 +248,37 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, TrustFigure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
 		})
 	}
-	if rest != 0 {
-		out = append(out, OwnerPeriod{TrustFigure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}})
+	if rest != 0 || len(f.ownerless[listingID]) > 0 {
+		nobodys := OwnerPeriod{TrustFigure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
+		for _, o := range f.ownerless[listingID] {
+			nobodys.ownerless = append(nobodys.ownerless, p.ownerless(&o))
+		}
+		out = append(out, nobodys)
 	}
 	return out
 }
 
+// ownerless is what a stay or a transaction has for owners that the listing does not have.
+func (p *position) ownerless(o *ownerSum) WarningItem {
+	behind := p.behind()
+	behind.ListingIDs, behind.OwnershipPeriodIDs = refsOf(o.ListingID), refsOf(id.Zero)
+	behind.ReservationIDs, behind.TransactionIDs = refsOf(o.ReservationID), refsOf(o.TransactionID)
+	return WarningItem{
+		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
+		TrustFigure: p.chart.figure(ClaimOwners, o.Total, behind),
+	}
+}
+
 // shares divides a period's balance among its members.
 func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
-	shares, weights := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
-	common := cents
+	shares, splits := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
+	paid := make([]money.Cents, len(of.Members))
 	for i, m := range of.Members {
-		paid := f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
-		shares[i] = OwnerShare{ContactID: m.ContactID, Name: f.contacts[m.ContactID], Split: m.Split, CentTotal: paid}
-		weights[i] = m.Split
-		common -= paid
+		shares[i] = OwnerShare{ContactID: m.ContactID, Name: f.contacts[m.ContactID], Split: m.Split}
+		splits[i], paid[i] = m.Split, f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
 	}
-	if len(shares) == 0 {
-		return shares
-	}
-	for i, part := range money.Split(common, weights) {
-		shares[i].CentTotal += part
+	for i, part := range statement.Divide(cents, splits, paid) {
+		shares[i].CentTotal = part
 	}
 	return shares
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/apitest"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -284,4 +285,24 @@ func TestTrustReconciliationNeedsTheScope(t *testing.T) {
 	} {
 		b.Get(path).Want(403)
 	}
+}
+
+// What one ledger owes and the other is not owed is shown with its amount; what both agree on is not.
+func TestTrustWarnsOfLedgersThatDoNotEliminate(t *testing.T) {
+	t.Parallel()
+	b := newTrustBooks(t)
+	b.book(id.Zero, false, "2026-01-10", dr("1000", 7000), cr("2500", 7000))
+	b.bookIn(ledger.Operating, id.Zero, false, "2026-01-10", dr("2500", 7000), cr("1010", 7000))
+	r := b.Get("/reports/trust-reconciliation?date=2026-01-31").Want(200)
+	if strings.Contains(warned(r, "warnings"), "ledgersDoNotEliminate") {
+		t.Errorf("warned of ledgers that eliminate: %v", r.Value("warnings"))
+	}
+	b.bookIn(ledger.Operating, id.Zero, false, "2026-01-20", dr("1010", 350), cr("2500", 350))
+	r = b.Get("/reports/trust-reconciliation?date=2026-01-31").Want(200)
+	n := r.Len("warnings") - 1
+	at := fmt.Sprintf("warnings.%d.", n)
+	if r.String(at+"code") != "ledgersDoNotEliminate" || r.Int(at+"total") != 350 || r.ID(at+"items.0.accountId") != b.accounts["2500"] {
+		t.Errorf("warnings %v", r.Value("warnings"))
+	}
+	b.proves(t, r)
 }

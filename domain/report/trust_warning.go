@@ -28,6 +28,9 @@ const (
 	WarnNoRecords        WarningCode = "bankRecordsMissing"
 	WarnOperatingCost    WarningCode = "operatingCostPaidFromTrust"
 	WarnBankDiffers      WarningCode = "bankDiffersFromBooks"
+	WarnNotEliminated    WarningCode = "ledgersDoNotEliminate"
+	WarnStillBooked      WarningCode = "paymentStillBooked"
+	WarnUnknownPayment   WarningCode = "paymentUnknown"
 )
 
 // warningItems is how many places of a finding are shown.
@@ -38,6 +41,8 @@ func (WarningCode) Enum() []string {
 	return []string{
 		string(WarnNegativeOwner), string(WarnNegativeManager), string(WarnDepartedGuest), string(WarnFormerOwner), string(WarnNobodysBalance),
 		string(WarnUpcomingDebit), string(WarnUnmatchedRecords), string(WarnNoRecords), string(WarnOperatingCost), string(WarnBankDiffers),
+		string(WarnNotEliminated),
+		string(WarnStillBooked), string(WarnUnknownPayment),
 	}
 }
 
@@ -77,7 +82,7 @@ func messageOf(code WarningCode) (severity, message string) {
 	case WarnFormerOwner:
 		return "warning", "Owner balance is open after the ownership ended"
 	case WarnNobodysBalance:
-		return "warning", "Owners' entries are dated when nobody owned the listing"
+		return "warning", "Owners' entries belong to nobody: no day of them is owned"
 	case WarnUpcomingDebit:
 		return "warning", "Upcoming stay has been charged and is not paid"
 	case WarnUnmatchedRecords:
@@ -88,6 +93,12 @@ func messageOf(code WarningCode) (severity, message string) {
 		return "warning", "Cost of the manager was paid from the trust"
 	case WarnBankDiffers:
 		return "error", "Adjusted bank balance differs from the books"
+	case WarnNotEliminated:
+		return "warning", "What the trust and the operating ledger owe each other differs"
+	case WarnStillBooked:
+		return "error", "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
+	case WarnUnknownPayment:
+		return "warning", "Payment is booked and the payment provider has not said what became of it"
 	}
 	return "warning", ""
 }
@@ -130,6 +141,9 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 		p := &l.Periods[i]
 		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, TrustFigure: p.TrustFigure}
 		switch {
+		case p.ID == nil && p.ownerless != nil:
+			f[WarnNobodysBalance] = append(f[WarnNobodysBalance], p.ownerless...)
+			continue
 		case p.ID == nil:
 			f.add(WarnNobodysBalance, item)
 			continue
@@ -175,6 +189,61 @@ func (f findings) banks(leg *BankLeg) {
 			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, TrustFigure: TrustFigure{CentTotal: a.Difference}})
 		}
 	}
+}
+
+// elimination finds the accounts on which trust and operating ledger do not owe each other the same: what a transaction or a manual journal
+// booked there by name has no other side.
+func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error {
+	accounts := p.chart.of(ClaimDueToFrom)
+	if len(accounts) == 0 {
+		return nil
+	}
+	cells, err := balances(ctx, tx, BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: nobody}, Grouping{})
+	if err != nil {
+		return err
+	}
+	for i := range cells {
+		cents := -cells[i].Net()
+		if cents == 0 {
+			continue
+		}
+		behind := p.behind()
+		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, []id.ID{cells[i].AccountID}
+		d := drilldown(behind)
+		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, TrustFigure: TrustFigure{CentTotal: cents, Drilldown: &d}})
+	}
+	return nil
+}
+
+// payments finds money that the books have taken off a trust bank account by the day, and that has not left it or is not known to have.
+func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
+	type payment struct {
+		TransactionID id.ID
+		AccountID     id.ID
+		Refused       bool
+		Missing       money.Cents
+	}
+	rows, err := db.Select[payment](ctx, tx, `
+		select n.transaction_id, n.funding_account_id as account_id, n.refused or n.code = 'paymentAwaitingApproval' as refused, n.missing
+		from payment_not_received n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+		where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
+			and coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
+		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.of(ClaimBank)})
+	if err != nil {
+		return fmt.Errorf("read the payments that were not received: %w", err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		code := WarnUnknownPayment
+		if r.Refused {
+			code = WarnStillBooked
+		}
+		behind := p.behind()
+		behind.AccountIDs, behind.TransactionIDs = []id.ID{r.AccountID}, refsOf(r.TransactionID)
+		d := drilldown(behind)
+		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, TrustFigure: TrustFigure{CentTotal: r.Missing, Drilldown: &d}})
+	}
+	return nil
 }
 
 // operatingCosts finds the manager's expenses of the month that a trust bank account paid: a listing's, or all.

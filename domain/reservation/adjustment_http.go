@@ -68,7 +68,7 @@ type createAdjustmentInput struct {
 }
 
 func createAdjustment(ctx context.Context, tx *db.Tx, in *createAdjustmentInput) (*Reservation, error) {
-	if err := in.Body.holdFee(ctx, tx); err != nil {
+	if err := in.Body.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
 	r, err := takeTurn(ctx, tx, in.ID)
@@ -90,7 +90,7 @@ type updateAdjustmentInput struct {
 }
 
 func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput) (*Reservation, error) {
-	if err := in.Body.holdFee(ctx, tx); err != nil {
+	if err := in.Body.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
 	r, err := takeTurn(ctx, tx, in.ID)
@@ -118,10 +118,11 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 	return readjusted(ctx, tx, in.ID)
 }
 
-// holdFee keeps the fee of the terms from changing before their adjustment is there to be found. Rules ERR-108 … ERR-110.
-func (t *AdjustmentTerms) holdFee(ctx context.Context, tx *db.Tx) error {
+// checkFee fails when the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
+func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 	if v := t.RecurringFeeID.Value; v != nil {
-		return fee.HoldActive(ctx, tx, *v)
+		_, err := fee.Active(ctx, tx, *v)
+		return err
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation
 	if err := hold(ctx, tx, []id.ID{reservationID}); err != nil {
 		return nil, err
 	}
-	return get(ctx, tx, reservationID, lockForChange)
+	return get(ctx, tx, reservationID)
 }
 
 // adjust checks and writes an adjustment with the terms that are given.

@@ -90,6 +90,9 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 			wanted = append(wanted, i)
 		}
 	}
+	if err := b.hold(ctx, tx); err != nil {
+		return nil, err
+	}
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		for chunk := range slices.Chunk(wanted, batchChunk) {
 			if err := b.land(ctx, tx, chunk); err != nil {
@@ -114,6 +117,23 @@ type batcher struct {
 	// written are the reservations that an item has landed on: a second one is refused.
 	written map[id.ID]bool
 	out     api.Outcome
+}
+
+// hold holds all reservations that the batch names at once: its items come in any order, and a part at a time, so that two batches would wait
+// for each other.
+func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
+	ids, refs := []id.ID{}, []string{}
+	for i := range b.batch.Data {
+		item := &b.batch.Data[i]
+		if item.ID != nil {
+			ids = append(ids, *item.ID)
+		}
+		if ref := item.UniqueRef.Value; ref != nil {
+			refs = append(refs, *ref)
+		}
+	}
+	_, err := holdNamed(ctx, tx, ids, refs)
+	return err
 }
 
 // land writes some items and derives their journals together. When that fails, halves are tried, down to the item that is to blame.
@@ -161,7 +181,11 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*d
 			refs = append(refs, *ref)
 		}
 	}
-	found, err := lockNamed(ctx, tx, ids, refs)
+	named, err := holdNamed(ctx, tx, ids, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := readAll(ctx, tx, named)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,7 +85,9 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 	managed := b.Post("/recurring-fees", b.fee("listingSubscriptions", []any{})).Want(201).ID("id")
 	made := make(chan int, 1)
 	var early bool
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+	alone := b.Scope()
+	alone.Exclusive = true
+	err := b.DB.Write(t.Context(), alone, func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `update fee set credit_account_id = debit_account_id where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": managed})
 		if err != nil {
 			return err
@@ -100,8 +102,8 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 		}
 		return nil
 	})
-	if early || <-made != http.StatusCreated {
-		t.Error("the adjustment did not wait")
+	if err != nil || early || <-made != http.StatusCreated {
+		t.Error("the adjustment did not wait", err)
 	}
 	b.wantEntries("2026-01-29 2000 100", "2026-01-29 4000o -100", "2026-01-29 5100o 7", "2026-01-29 5100m -7")
 }

@@ -75,16 +75,15 @@ func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
 
 // check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total can hold.
 func (d *Derived) check(in *Input) error {
-	var size money.Cents
+	var size money.Reach
 	for i := range in.Reservation.Lines {
-		amount := in.Reservation.Lines[i].Amount
-		size += max(amount, -amount) // checked with the reservation to be in the safe range
+		size.Add(in.Reservation.Lines[i].Amount)
 	}
 	for i := range in.Reservation.Adjustments {
-		amount := in.Reservation.Adjustments[i].Amount
-		if size += max(amount, -amount); !size.Valid() {
-			return errAmountRange
-		}
+		size.Add(in.Reservation.Adjustments[i].Amount)
+	}
+	if !size.Valid() {
+		return errAmountRange
 	}
 	if len(d.Missing) > 0 {
 		return account.Require(in.Assigned, d.Missing...)
@@ -102,7 +101,7 @@ func load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
 	if err := hold(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	found, err := lockAll(ctx, tx, ids)
+	found, err := readAll(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -200,11 +199,15 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if err != nil {
 		return err
 	}
+	nobodys, err := ownerless(ctx, tx, idsOf(rs))
+	if err != nil {
+		return err
+	}
 	mappings := NewMappings(settings.Mappings)
 	for i := range rs {
 		r := &rs[i]
 		r.settle(mappings, deposits[r.ID].Paid)
-		r.Issues, r.JournalStatus = r.issues(mappings), statuses[r.ID]
+		r.Issues, r.JournalStatus = r.issues(mappings, nobodys[r.ID]), statuses[r.ID]
 		var locked bool
 		if r.Lock, locked = locks[r.ID]; !locked {
 			r.Lock = ledger.Unlocked()

@@ -181,15 +181,15 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 		ID         id.ID
 		ShortRef   string
 		Date       day.Day
-		Assignment string
+		Assignment account.Assignment
 		AccountID  id.ID
 		Party      string
 		Amount     money.Cents
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select t.id, t.short_ref, t.date, l.assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
+		select t.id, t.short_ref, t.date, `+depositCost+` as assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
 		from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-		where l.team_id = @team and l.reservation_id = @id and l.assignment in ('deposit_merchantFee', 'deposit_channelFee')
+		where l.team_id = @team and l.reservation_id = @id and `+account.Acting("l", account.DepositChannelFee, account.DepositMerchantFee)+`
 		order by t.date, t.id, l.position`, db.Args{"team": tx.Team, "id": reservationID})
 	if err != nil {
 		return nil, fmt.Errorf("read the costs of deposits: %w", err)
@@ -198,7 +198,7 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 	for i, l := range rows {
 		party := ledger.Party(l.Party)
 		out[i] = PreviewLine{
-			Name: map[string]string{"deposit_merchantFee": fee.MerchantFee, "deposit_channelFee": fee.ChannelFee}[l.Assignment], Type: PreviewDeposit,
+			Name: map[account.Assignment]string{account.DepositMerchantFee: fee.MerchantFee, account.DepositChannelFee: fee.ChannelFee}[l.Assignment], Type: PreviewDeposit,
 			Party: &party, Status: LineActive, Amount: l.Amount, accountID: l.AccountID,
 			Transaction: &TransactionRef{l.ID, l.ShortRef, l.Date},
 		}

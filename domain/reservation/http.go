@@ -80,7 +80,7 @@ func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, err
 }
 
 func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	r, err := get(ctx, tx, reservationID, "")
+	r, err := get(ctx, tx, reservationID)
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,7 @@ func TestReservationRefusals(t *testing.T) {
 		code, path string
 	}{
 		"no nights":          {b.stay("checkOut", "2026-01-29"), "order", "checkOut"},
-		"eleven years":       {b.stay("checkOut", "2037-01-29"), "range", "checkOut"},
+		"eleven years":       {b.stay("checkIn", "2015-01-29"), "range", "checkOut"},
 		"unknown listing":    {b.stay("listingId", unknown), "notFound", "listingId"},
 		"unknown account":    {b.stay("lines", line("accountId", unknown)), "notFound", "lines.0.accountId"},
 		"unknown currency":   {b.stay("currency", "xxx"), "currency", "currency"},
@@ -220,6 +220,19 @@ func TestReservationRefusals(t *testing.T) {
 	b.Put("/reservations/"+unknown.String(), map[string]any{}).WantError(apierr.CodeNotFound, "")
 	foreign := newBooks(t)
 	foreign.Post("/reservations", foreign.stay("listingId", b.listing)).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "listingId")
+}
+
+// Money that was booked for a stay keeps its currency from changing.
+func TestCurrencyOfAPaidReservation(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	stay := b.Post("/reservations", b.stay()).Want(201)
+	path := "/reservations/" + stay.String("id")
+	b.Put(path, map[string]any{"currency": "EUR"}).Want(200)
+	b.Put(path, map[string]any{"currency": "usd"}).Want(200)
+	b.pay(stay.ID("id"), 500, 0)
+	b.Put(path, map[string]any{"currency": "eur"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "currency")
+	b.Put(path, map[string]any{"currency": "USD", "guestName": "Ada"}).Want(200)
 }
 
 func TestUnmappedLinesAreReported(t *testing.T) {

@@ -23,7 +23,7 @@ type Filter struct {
 	Status                  Status                  `query:"status" json:"status,omitempty"`
 	GeneralLedgerStatus     string                  `query:"generalLedgerStatus" json:"generalLedgerStatus,omitempty" enum:"active,inactive"`
 	ListingID               []id.ID                 `query:"listingId" json:"listingId,omitempty"`
-	Date                    string                  `query:"date" json:"date,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	Date                    string                  `query:"date" format:"date-range" json:"date,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	DateField               string                  `query:"dateField" json:"dateField,omitempty" enum:"checkIn,checkOut,bookedAt,payment,intersection" default:"checkIn" doc:"What date filters by: payment is the date of a deposit, intersection any night of the stay."`
 	IsDateRangeEndInclusive *bool                   `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of date counts."`
 	Search                  string                  `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
@@ -159,12 +159,20 @@ type listInput struct {
 	page.Params
 	Sort string `query:"sort" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" default:"-checkIn"`
 	Filter
-	IncludeLines bool `query:"includeLines" default:"false" doc:"With lines and adjustments."`
+	IncludeLines bool `query:"includeLines" default:"false" doc:"With lines and adjustments; a page of more than 20000 is refused with tooManyLines at limit and context.suggestedLimit."`
 	operation.Include
 }
 
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
-	found, err := page.List[Reservation](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
+	q := ListQuery(tx, &in.Filter)
+	if in.IncludeLines {
+		const lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
+			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
+		if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
+			return nil, err
+		}
+	}
+	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}

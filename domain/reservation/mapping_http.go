@@ -32,16 +32,19 @@ func mappingEndpoints() []api.Endpoint {
 		}, readMapping),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type", Scopes: write, Status: 201,
+			Exclusive: true,
 			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
 				"mapped type without one, with 409 when the type is mapped for the app and channel already (reason duplicateName)." + follows,
 		}, createMapping),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping", Scopes: write,
-			Doc: "Fields that are absent stay. Fails as creating does, and with 404." + follows,
+			Exclusive: true,
+			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
 		}, updateMapping),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: path + "/{id}", ID: "deleteReservationLineMapping", Tag: tag, Summary: "Delete a line mapping",
-			Scopes: write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
+			Exclusive: true,
+			Scopes:    write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
 		}, deleteMapping),
 	}
 }
@@ -129,7 +132,7 @@ type UpdateMapping struct {
 type createMappingInput struct{ Body CreateMapping }
 
 func createMapping(ctx context.Context, tx *db.Tx, in *createMappingInput) (*Mapping, error) {
-	if err := holdMappings(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	m := &Mapping{ID: tx.NewID(), LineType: in.Body.LineType, CreatedAt: day.At(tx.Now)}
@@ -142,7 +145,7 @@ type updateMappingInput struct {
 }
 
 func updateMapping(ctx context.Context, tx *db.Tx, in *updateMappingInput) (*Mapping, error) {
-	if err := holdMappings(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	m, err := getMapping(ctx, tx, in.ID, " for update of m")
@@ -210,7 +213,7 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 }
 
 func deleteMapping(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
-	if err := holdMappings(ctx, tx); err != nil {
+	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	m, err := getMapping(ctx, tx, in.ID, " for update of m")

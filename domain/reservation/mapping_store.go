@@ -27,15 +27,6 @@ func getMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) 
 	return &m, err
 }
 
-// holdMappings keeps everybody who derives a journal out until a change of the mappings is in place: they share the team.
-func holdMappings(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team})
-	if err != nil {
-		return fmt.Errorf("hold the line mappings: %w", err)
-	}
-	return nil
-}
-
 const upsertMapping = `
 	insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition, created_at, updated_at)
 	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at)

@@ -2,11 +2,9 @@ package reservation
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"stayledger/domain/ledger"
-	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -82,15 +80,7 @@ func replaceIn(ctx context.Context, tx *db.Tx, sources []id.ID, derived []ledger
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
-	marks, err := staleMarks(ctx, tx, behind)
-	if err != nil {
-		return ledger.Change{}, err
-	}
-	change, err := ledger.Replace(ctx, tx, sources, wanted, by.locks)
-	if err != nil {
-		return ledger.Change{}, err
-	}
-	return change, remark(ctx, tx, behind, marks)
+	return ledger.ReplacePart(ctx, tx, ledger.Part{Sources: sources, Behind: behind}, wanted, by.locks)
 }
 
 // same compares two postings of one code whose lines stand in the order of their references or of their derivation.
@@ -110,39 +100,4 @@ func same(a, b *ledger.Posting) bool {
 		}
 	}
 	return true
-}
-
-// staleMark is why a journal is stale.
-type staleMark struct {
-	SourceID id.ID
-	CauseID  id.ID
-	Reason   ledger.Reason
-}
-
-// remark keeps journals stale that were brought up to date in part alone, for the reasons they had.
-func remark(ctx context.Context, tx *db.Tx, behind map[id.ID]bool, marks []staleMark) error {
-	type cause struct {
-		id     id.ID
-		reason ledger.Reason
-	}
-	byCause := map[cause][]id.ID{}
-	marked := map[id.ID]bool{}
-	for _, m := range marks {
-		key := cause{m.CauseID, m.Reason}
-		byCause[key] = append(byCause[key], m.SourceID)
-		marked[m.SourceID] = true
-	}
-	for source := range behind {
-		if !marked[source] {
-			key := cause{reason: ledger.ReservationChanged}
-			byCause[key] = append(byCause[key], source)
-		}
-	}
-	for c, sources := range byCause {
-		err := ledger.MarkStale(ctx, tx, ledger.Outdated{Reason: c.reason, Cause: operation.Resource{ID: c.id}, Reservations: sources})
-		if err != nil {
-			return fmt.Errorf("keep journals stale: %w", err)
-		}
-	}
-	return nil
 }

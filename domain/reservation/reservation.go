@@ -238,9 +238,15 @@ type Issue struct {
 	Context  map[string]any `json:"context"`
 }
 
-// issues are the line types that have no account, each once. Their lines are not posted.
-func (r *Reservation) issues(mappings Mappings) []Issue {
+// issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
+// not have, nil for none: no day that it is recognised on and none of its nights is owned.
+func (r *Reservation) issues(mappings Mappings, ownerless *money.Cents) []Issue {
 	out := []Issue{}
+	if ownerless != nil {
+		out = append(out, Issue{Code: "ownershipPeriodMissing", Severity: "error", Context: map[string]any{
+			"listingId": r.ListingID, "centTotal": *ownerless, "currency": r.Currency,
+		}})
+	}
 	seen := map[string]bool{}
 	for i := range r.Lines {
 		l := &r.Lines[i]

@@ -60,14 +60,35 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 // on is the whole stay recognised on one date.
 func (in *Input) on(at day.Day) segment {
 	nights := in.Reservation.Nights()
-	return segment{at: at, period: listing.Covering(in.Periods, at), to: nights, nights: nights}
+	return segment{at: at, period: in.owned(at), to: nights, nights: nights}
+}
+
+// owned is the ownership period that an entry dated on a day belongs to: the one that owns the day; when nobody does, because the stay is
+// recognised after or before its nights, the one that owns the nearest night of the stay, the earlier of two as near. It is nil for a stay
+// without any owned night.
+func (in *Input) owned(at day.Day) (nearest *listing.Period) {
+	if p := listing.Covering(in.Periods, at); p != nil {
+		return p
+	}
+	distance := 0
+	for night := range in.Reservation.Nights() {
+		on := in.Reservation.CheckIn.AddDays(night)
+		away := max(on.DaysUntil(at), at.DaysUntil(on))
+		if nearest != nil && away >= distance {
+			continue
+		}
+		if p := listing.Covering(in.Periods, on); p != nil {
+			nearest, distance = p, away
+		}
+	}
+	return nearest
 }
 
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 	for night := range nights {
 		at := in.Reservation.CheckIn.AddDays(night)
-		period := listing.Covering(in.Periods, at)
+		period := in.owned(at)
 		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1
 			continue

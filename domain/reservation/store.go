@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
+	"stayledger/domain/account"
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
@@ -23,8 +23,8 @@ const columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listi
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
 
-func get(ctx context.Context, tx *db.Tx, reservationID id.ID, suffix string) (*Reservation, error) {
-	r, err := db.Get[Reservation](ctx, tx, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`+suffix,
+func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	r, err := db.Get[Reservation](ctx, tx, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
 		db.Args{"team": tx.Team, "id": reservationID})
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, apierr.NotFound
@@ -32,48 +32,43 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID, suffix string) (*R
 	return &r, err
 }
 
-// lockForChange makes a second change of the same reservation wait for the first.
-const lockForChange = " for no key update of r"
-
-// hold keeps what the journals of reservations depend on as it is until the transaction ends: the team's settings, and the ownership and
-// fees of the listings, whose changes lock the listing. Call it before locking the reservations and before reading anything that is
-// derived from: a change that commits first is then seen, and one that commits later derives what this transaction wrote. Derivations do
-// not keep each other waiting.
+// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being deleted or deactivated, until the
+// transaction ends; what else journals depend on changes under the team's gate. Reservations are locked in the order of their ids, so that two
+// cannot wait for each other in a ring, and read afterwards, in a statement of its own: one that waits for a reservation to be moved joins it
+// with the listing that it has left, and finds nothing.
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	args := db.Args{"team": tx.Team, "ids": ids}
 	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `select from team where team_id = @team for share`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
 			SQL: `select from listing where team_id = @team and id in (
 				select listing_id from reservation where team_id = @team and id = any(@ids)) order by id for key share`,
-			Args: db.Args{"team": tx.Team, "ids": ids},
-		})
+			Args: args,
+		},
+		db.Stmt{SQL: `select from reservation where team_id = @team and id = any(@ids) order by id for no key update`, Args: args})
 	if err != nil {
-		return fmt.Errorf("hold the terms of reservations: %w", err)
+		return fmt.Errorf("hold reservations: %w", err)
 	}
 	return nil
 }
 
-// lockAll reads and locks reservations in the order of their ids, so that two refreshes cannot wait for each other.
-func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
+// readAll reads reservations in the order of their ids.
+func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
 	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
-		where r.team_id = @team and r.id = any(@ids) order by r.id`+lockForChange, db.Args{"team": tx.Team, "ids": ids})
+		where r.team_id = @team and r.id = any(@ids) order by r.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
-		return nil, fmt.Errorf("lock reservations: %w", err)
+		return nil, fmt.Errorf("read reservations: %w", err)
 	}
 	return found, nil
 }
 
-// lockNamed is lockAll for reservations by their ids or uniqueRefs. What their journals depend on is held first.
-func lockNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]Reservation, error) {
+// holdNamed holds reservations by their ids or uniqueRefs and gives their ids.
+func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id.ID, error) {
 	named, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and (id = any(@ids::uuid[]) or unique_ref = any(@refs::text[]))`,
 		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
 	if err != nil {
 		return nil, fmt.Errorf("find reservations: %w", err)
 	}
-	if err := hold(ctx, tx, named); err != nil {
-		return nil, err
-	}
-	return lockAll(ctx, tx, named)
+	return named, hold(ctx, tx, named)
 }
 
 // ofListings are the reservations of listings.
@@ -133,6 +128,21 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	return found, nil
 }
 
+// followersOf are the transactions with a line that has its listing from one of these reservations; archived ones too, which would otherwise come
+// back to the former listing.
+func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct transaction_id from transaction_line where team_id = @team and reservation_id = any(@ids) and follows_reservation
+		order by transaction_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that follow reservations: %w", err)
+	}
+	return found, nil
+}
+
 // linesOf are the lines of reservations in their order. Classification is that of the account a line names.
 func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
 	rows, err := db.Select[Line](ctx, tx, `
@@ -160,13 +170,15 @@ type deposits struct {
 }
 
 // guestMoney holds for the lines l of active deposits t that settle what a guest owes.
-const guestMoney = `t.type = 'deposit' and (l.assignment in ('accountsReceivable', 'deposit_coHostPayout') or l.account_id in (
-		select g.account_id from account_assignment g where g.team_id = @team and g.assignment in ('accountsReceivable', 'deposit_coHostPayout')))`
+var guestMoney = `t.type = 'deposit' and ` + account.Acting("l", account.AccountsReceivable, account.DepositCoHostPayout)
+
+// depositCost is the part that a line l of a deposit acts as when it is what channel or processor kept, else null.
+var depositCost = account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)
 
 // moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules as settle, and what
 // deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded line types are looked for only where there
 // are any.
-const moneyTables = `
+var moneyTables = `
 	left join (
 		select l.reservation_id, sum(l.amount) as amount,
 			sum(l.amount) filter (where l.type = 'rent') as rent, sum(l.amount) filter (where l.type = 'cleaningFee') as cleaning_fee,
@@ -199,10 +211,10 @@ func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits
 	rows, err := db.Select[deposits](ctx, tx, `
 		select l.reservation_id,
 			coalesce(sum(l.amount) filter (where `+guestMoney+`), 0)::bigint as paid,
-			coalesce(-sum(l.amount) filter (where l.assignment = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
-			coalesce(-sum(l.amount) filter (where l.assignment = 'deposit_channelFee'), 0)::bigint as channel_fee
+			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
+			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_channelFee'), 0)::bigint as channel_fee
 		from transaction_line l
-		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
 		where l.team_id = @team and l.reservation_id = any(@ids)
 		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -249,6 +261,34 @@ func currenciesOf(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.DefaultCurrency
+	}
+	return out, nil
+}
+
+// bookedOtherwise are those of some reservations that are named by something in another currency than the one beside them. Each is locked
+// first, so that nothing new can name it until the change is committed.
+func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if _, err := tx.Exec(ctx, `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return nil, fmt.Errorf("lock reservations: %w", err)
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select w.id from unnest(@ids::uuid[], @currencies::text[]) w (id, currency) where exists (
+				select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
+				where l.team_id = @team and l.reservation_id = w.id and t.status = 'active' and t.currency <> w.currency)
+			or exists (select from journal_line l join journal j on j.team_id = l.team_id and j.id = l.journal_id
+				where l.team_id = @team and l.reservation_id = w.id and j.currency <> w.currency)
+			or exists (select from ledger_entry e where e.team_id = @team and e.reservation_id = w.id and e.ledger = 'historical'
+				and e.currency <> w.currency)`, db.Args{"team": tx.Team, "ids": ids, "currencies": currencies})
+	if err != nil {
+		return nil, fmt.Errorf("find what names reservations in another currency: %w", err)
+	}
+	out := make(map[id.ID]bool, len(found))
+	for _, one := range found {
+		out[one] = true
 	}
 	return out, nil
 }
@@ -339,23 +379,35 @@ func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
 	return err
 }
 
-// staleMarks are why the journals of these reservations are stale.
-func staleMarks(ctx context.Context, tx *db.Tx, of map[id.ID]bool) ([]staleMark, error) {
-	if len(of) == 0 {
-		return nil, nil
-	}
-	return db.Select[staleMark](ctx, tx, `select source_id, cause_id, reason from ledger_stale where team_id = @team and source_id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": slices.Collect(maps.Keys(of))})
-}
-
 // stale are those of some reservations whose journals wait to be derived.
 func stale(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
-	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from ledger_stale where team_id = @team and source_id = any(@ids) and status = 'stale'`,
+	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from ledger_outstanding where team_id = @team and source_id = any(@ids) and status = 'stale'`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find stale journals: %w", err)
 	}
 	return found, nil
+}
+
+// ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation without such entries is
+// absent.
+func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
+	type row struct {
+		SourceID id.ID
+		Total    money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select e.source_id, -sum(e.cent_total)::bigint as total from ledger_entry e
+		where e.team_id = @team and e.source_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
+		group by e.source_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find what belongs to no owner: %w", err)
+	}
+	out := make(map[id.ID]*money.Cents, len(rows))
+	for i := range rows {
+		out[rows[i].SourceID] = &rows[i].Total
+	}
+	return out, nil
 }
 
 // storedPostings are the postings of reservations as they stand.

@@ -2,6 +2,8 @@ package reservation
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -226,14 +228,20 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 }
 
 // bookWaiting starts the operation that links the transactions that were booked before their reservation arrived, or while several went by
-// the name that they know it by. Only drafts that take on or give up such a name have it looked for.
+// the name that they know it by, and that takes the lines which have their listing from a reservation to its new one. Only drafts that take on
+// or give up such a name or a listing have them looked for.
 func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	var codes, guests []string
+	var moved []id.ID
 	for _, d := range drafts {
 		code, guest := d.matches()
 		if d.before != nil {
 			oldCode, oldGuest := d.before.matches()
-			if code == oldCode && guest == oldGuest {
+			elsewhere := d.ListingID != d.before.ListingID
+			if elsewhere {
+				moved = append(moved, d.ID)
+			}
+			if code == oldCode && guest == oldGuest && !elsewhere {
 				continue
 			}
 			codes, guests = append(codes, oldCode), append(guests, oldGuest)
@@ -244,9 +252,15 @@ func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err != nil {
 		return err
 	}
+	following, err := followersOf(ctx, tx, moved)
+	if err != nil {
+		return err
+	}
+	waiting = append(waiting, following...)
+	slices.SortFunc(waiting, id.ID.Compare)
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: drafts[0].ID}, Type: operation.TransactionJournal,
-		Transactions: waiting,
+		Transactions: slices.Compact(waiting),
 	})
 	return err
 }
@@ -262,21 +276,29 @@ func (r *Reservation) matches() (code, guest string) {
 
 // known is what drafts refer to.
 type known struct {
-	currencies map[id.ID]string
+	currencies map[id.ID]string // of listings
+	booked     map[id.ID]bool   // reservations that something names in another currency than the one that they are about to get
 	accounts   map[id.ID]account.Account
 }
 
 func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
-	var listings, accounts []id.ID
+	var listings, accounts, converted []id.ID
+	var currencies []string
 	for _, d := range drafts {
 		listings = append(listings, d.ListingID)
+		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
+			converted, currencies = append(converted, d.ID), append(currencies, wanted)
+		}
 		for i := range d.Lines {
 			if v := d.Lines[i].AccountID; v != nil {
 				accounts = append(accounts, *v)
 			}
 		}
 	}
-	if k.currencies, err = currenciesOf(ctx, tx, listings); err != nil || accounts == nil {
+	if k.currencies, err = currenciesOf(ctx, tx, listings); err != nil {
+		return k, err
+	}
+	if k.booked, err = bookedOtherwise(ctx, tx, converted, currencies); err != nil || accounts == nil {
 		return k, err
 	}
 	k.accounts, err = account.ByID(ctx, tx, accounts)
@@ -311,11 +333,13 @@ func (k *known) check(d *draft) error {
 		}
 		d.Currency = string(currency)
 	}
-	var size money.Cents
+	if k.booked[d.ID] {
+		add("Transactions, journals or imported statements name the reservation in another currency", "currencyMismatch", "currency")
+	}
+	var size money.Reach
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		// At most 500 amounts of 53 bits: the sum stays below 63.
-		size += max(l.Amount, -l.Amount)
+		size.Add(l.Amount)
 		if l.AccountID == nil {
 			continue
 		}

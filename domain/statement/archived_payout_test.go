@@ -7,7 +7,7 @@ import (
 	"stayledger/test/world"
 )
 
-// A payout that was archived brought nobody anything: it neither keeps the statement published nor goes on paying it.
+// A payout that was archived brought nobody anything: it neither keeps the statement published nor pays it.
 // Proves: RSN-60.
 func TestAnArchivedPayoutHoldsNothing(t *testing.T) {
 	t.Parallel()
@@ -25,11 +25,16 @@ func TestAnArchivedPayoutHoldsNothing(t *testing.T) {
 		w.Put(path, world.Object{"status": status}).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 	}
 	w.Put("/transactions/"+payout.String(), world.Object{"status": "inactive"}).Want(200)
+	if s := w.Get(path).Want(200); s.Int("payment.received") != 0 || s.String("payment.status") != "unpaid" {
+		t.Errorf("the payout that was archived still pays: %s", s.Body)
+	}
 	w.Put(path, world.Object{"status": "inReview"}).Want(200)
 	w.Put(path, world.Object{"status": "draft"}).Want(200)
 	w.Put(path, world.Object{"status": "published"}).Want(200)
 	w.Put("/transactions/"+payout.String(), world.Object{"status": "active"}).Want(200)
-	if s := w.Get(path).Want(200); s.Int("payment.received") != 0 {
-		t.Errorf("the payout that was taken off still pays: %s", s.Body)
+	// Back in the books it settles what is open, and names the statement no more.
+	if s := w.Get(path).Want(200); s.Int("payment.received") != 10_000 || s.Len("payouts") != 0 {
+		t.Errorf("the payout that was taken off: %s", s.Body)
 	}
+	w.Put(path, world.Object{"status": "inReview"}).Want(200)
 }

@@ -146,7 +146,7 @@ func TestPaymentStatus(t *testing.T) {
 		{-100, -120, statement.Overpaid},
 		{100, -5, statement.Underpaid},
 	} {
-		if got := statement.Pay(c.expected, c.received).Status; got != c.want {
+		if got := statement.StatusOf(c.expected, c.received, c.expected-c.received); got != c.want {
 			t.Errorf("%d of %d is %s, want %s", c.received, c.expected, got, c.want)
 		}
 	}

@@ -153,11 +153,15 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	return "(" + strings.Join(parts, " union all ") + ")", args
 }
 
-// entriesOf reads what statements are made of, by their ids. Opening balances are in no section: they are part of the balance at the start.
+// entriesOf reads what statements are made of, by their ids, in the words that the published ones keep. Opening balances are in no section: they are part of the balance at the start.
 func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
+	words, err := wordsOf(ctx, tx, rows)
+	if err != nil {
+		return nil, err
+	}
 	from, args := entriesSQL(tx, rows)
 	out := make(map[id.ID][]entry, len(rows))
-	err := db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
+	err = db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
 		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
 			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
 			e.transaction_id, e.total
@@ -172,6 +176,9 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read statement lines: %w", err)
+	}
+	for of, own := range out {
+		words[of].tellEntries(own)
 	}
 	return out, nil
 }

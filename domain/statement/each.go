@@ -147,9 +147,9 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 	return n, nil
 }
 
-// CurrentBalances are what the books hold for the owners of ownership periods by the end of the current month: what their statements of this
-// month end with. Periods without entries in the currency are left out.
-func CurrentBalances(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID]money.Cents, error) {
+// CurrentShares are what the books hold for each member of ownership periods, in their order, by the end of the current month: the parts of what
+// the statements of this month end with.
+func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID][]money.Cents, error) {
 	type sum struct {
 		Period id.ID
 		Total  money.Cents
@@ -161,9 +161,17 @@ func CurrentBalances(ctx context.Context, tx *db.Tx, periods []id.ID, currency s
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)
 	}
-	out := make(map[id.ID]money.Cents, len(rows))
+	held := make(map[id.ID]money.Cents, len(rows))
 	for _, r := range rows {
-		out[r.Period] = r.Total
+		held[r.Period] = r.Total
+	}
+	histories, err := historiesOf(ctx, tx, periods)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.ID][]money.Cents, len(periods))
+	for _, period := range periods {
+		out[period] = histories.of(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
 	}
 	return out, nil
 }

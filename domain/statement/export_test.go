@@ -1,5 +1,14 @@
 package statement
 
+import (
+	"strconv"
+	"time"
+
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
 // Chained gives the figures of months that follow each other from their sums, for the property test.
 func Chained(months []monthSum) []Financials {
 	out := make([]Financials, len(months))
@@ -12,5 +21,72 @@ func Chained(months []monthSum) []Financials {
 // MonthSum makes the sums of a month.
 type MonthSum = monthSum
 
-// Pay compares payments.
-var Pay = paymentOf
+// StatusOf compares what was received of what is expected, and what is left of it.
+var StatusOf = paymentStatus
+
+// History is the history of a chain that a test writes.
+type History struct {
+	h     *history
+	saved []*row
+	start []Financials
+}
+
+// NewHistory has members with these splits.
+func NewHistory(splits []int64) *History {
+	c := &History{h: &history{splits: splits}}
+	for i, split := range splits {
+		c.h.owners = append(c.h.owners, owner{ContactID: Contact(i), Split: split})
+	}
+	return c
+}
+
+// Contact is the contact of a member by place, somebody else's for other places.
+func Contact(i int) id.ID { return id.Derived(time.UnixMilli(0), "member", strconv.Itoa(i)) }
+
+// Pay books a payout to a member, by place.
+func (c *History) Pay(date day.Day, member int, cents money.Cents) {
+	c.h.pay(&distribution{ContactID: Contact(member), Date: date, Since: date, Total: cents})
+	c.h.settle()
+}
+
+// Lose says that a booked payout did not arrive, the last one.
+func (c *History) Lose() {
+	p := &c.h.payouts[len(c.h.payouts)-1]
+	p.Missing = p.Total
+	c.h.settle()
+}
+
+// Publish saves a statement over a month with the shares that it tells.
+func (c *History) Publish(month day.Day, f Financials) {
+	r := &row{ID: id.Derived(time.UnixMilli(0), "statement", month.String()), StartAt: month, EndAt: month.LastOfMonth(), Status: Published}
+	c.h.balances = append(c.h.balances, balance{
+		ID: r.ID, StartAt: r.StartAt, EndAt: r.EndAt, Status: Published, Available: f.Available, Shares: c.h.divide(f.Available, r.EndAt, false),
+	})
+	c.saved, c.start = append(c.saved, r), append(c.start, f)
+	c.h.settle()
+}
+
+// Told is what statement n tells, and what its figures are to each member.
+func (c *History) Told(n int) (Payment, []Share, []Financials) {
+	r, f := c.saved[n], &c.start[n]
+	s := c.h.standings(r, f)
+	return payment(s), shares(c.h.owners, s), c.h.cut(r, f)
+}
+
+// Paid is what payouts have brought each member by name by the end of a day, and others by then.
+func (c *History) Paid(until day.Day) (own []money.Cents) { return c.h.own(until, false) }
+
+// Left is what is still to be paid on the last statement.
+func (c *History) Left() []money.Cents { return c.h.balances[len(c.h.balances)-1].left }
+
+// Now is what is available after all payouts up to a day, and what they have brought each member by name.
+func (c *History) Now(until day.Day) (available money.Cents, own []money.Cents) {
+	last := &c.h.balances[len(c.h.balances)-1]
+	available = last.Available
+	for i := range c.h.payouts {
+		if c.h.payouts[i].Date.After(last.EndAt) {
+			available -= c.h.payouts[i].Total
+		}
+	}
+	return available, c.h.own(until, false)
+}

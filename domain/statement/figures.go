@@ -15,7 +15,13 @@ type Financials struct {
 	Payouts      money.Cents `json:"payouts" doc:"Negative for money paid to the owners."`
 	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income and payouts."`
 	Reserve      money.Cents `json:"reserve"`
-	Available    money.Cents `json:"available" doc:"Balance end less reserve: the suggested payout."`
+	Available    money.Cents `json:"available" doc:"Balance end less reserve, by the books."`
+}
+
+// Funds are the figures of a statement with what of them is there.
+type Funds struct {
+	Financials
+	Collected money.Cents `json:"collected" doc:"Available less what guests still owe today on the stays that are counted in it, of each stay no more than it brought the owners. What is suggested to pay unless the team's payoutBasis is books."`
 }
 
 // complete fills in what follows from the other figures.
@@ -35,12 +41,6 @@ func (f Financials) less(o Financials) Financials {
 	}
 }
 
-// chain names the statements that follow each other: those of one ownership period in one currency.
-type chain struct {
-	OwnershipPeriodID id.ID
-	Currency          string
-}
-
 // monthSum is what the owners' entries of one month of a chain come to, in owner-facing cents.
 type monthSum struct {
 	OwnershipPeriodID id.ID
@@ -57,7 +57,7 @@ func (s *monthSum) total() money.Cents {
 }
 
 // sums are the months of each chain.
-type sums map[chain][]monthSum
+type sums map[Chain][]monthSum
 
 // figuresAt are the financials of a month of a chain without the reserve: what came before it and the opening balances of the month are the
 // balance at its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
@@ -119,50 +119,4 @@ func (f *Financials) summary(summaryType string) []SummaryLine {
 		{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
 		{Name: "expenses", Text: "Expenses", Value: f.Expenses},
 	}, end...)
-}
-
-// owner is a member with a name.
-type owner struct {
-	PeriodID  id.ID
-	ContactID id.ID
-	Name      string
-	Split     int64
-}
-
-// share divides an amount among the members, the cents that remain going to the largest remainders and among equals to the first member.
-// What payouts have brought each of them is told beside.
-func share(amount money.Cents, owners []owner, received map[id.ID]money.Cents) []Share {
-	shares := make([]Share, len(owners))
-	if len(owners) == 0 {
-		return shares
-	}
-	weights := make([]int64, len(owners))
-	for i := range owners {
-		weights[i] = owners[i].Split
-	}
-	for i, cents := range money.Split(amount, weights) {
-		o := &owners[i]
-		shares[i] = Share{
-			ContactID: o.ContactID, Name: o.Name, Split: o.Split, Amount: cents, Received: received[o.ContactID], Open: cents - received[o.ContactID],
-		}
-	}
-	return shares
-}
-
-// paymentOf compares both amounts in the direction in which money is due: a negative expectation is due from the owners.
-func paymentOf(expected, received money.Cents) Payment {
-	p := Payment{Expected: expected, Received: received, Status: Underpaid}
-	due, got := expected, received
-	if due < 0 {
-		due, got = -due, -got
-	}
-	switch {
-	case got == due:
-		p.Status = Paid
-	case got == 0:
-		p.Status = Unpaid
-	case got > due:
-		p.Status = Overpaid
-	}
-	return p
 }

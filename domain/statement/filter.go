@@ -24,7 +24,7 @@ type Filter struct {
 	Month                   *day.Month `query:"month" json:"month,omitempty" doc:"YYYY-MM."`
 	Status                  Status     `query:"status" json:"status,omitempty"`
 	Search                  string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name of the listing or of an owner, or of a reference: uniqueRef of the statement or its listing, shortRef of a saved statement."`
-	DateRange               string     `query:"dateRange" json:"dateRange,omitempty" doc:"Months that start in YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	DateRange               string     `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"Months that start in YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive bool       `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty"`
 	Currency                string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
 	Sort                    string     `query:"sort" json:"sort,omitempty" enum:"startAt,-startAt,listing,-listing,status,-status"`

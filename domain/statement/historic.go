@@ -157,7 +157,8 @@ func (h *Historic) check(f *findings, path []any) {
 		f.add("Value is not an active currency code", "currency", path, "currency")
 	}
 	refs := make(map[string]bool, len(h.Lines))
-	reach := max(h.CentBalanceStart, -h.CentBalanceStart)
+	var reach money.Reach
+	reach.Add(h.CentBalanceStart)
 	for i := range h.Lines {
 		l := &h.Lines[i]
 		if refs[l.UniqueRef] {
@@ -165,8 +166,7 @@ func (h *Historic) check(f *findings, path []any) {
 		}
 		refs[l.UniqueRef] = true
 		l.check(f, path, i)
-		reach += max(l.CentTotal, -l.CentTotal)
-		if !reach.Valid() {
+		if !reach.Add(l.CentTotal) {
 			f.add("The statement adds up to more than the safe range", "range", path, "lines")
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // historicNames are what the lines of statements may name.
 type historicNames struct {
 	accounts     map[id.ID]account.Classification // those that are posted to
-	reservations map[id.ID]bool
+	reservations map[id.ID]string                 // its currency
 	contacts     map[id.ID]bool
 }
 
@@ -49,18 +49,18 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, er
 	rows, err := db.Select[row](ctx, tx, `
 		select 'account' as kind, a.id, c.classification as class from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 			where a.team_id = @team and a.id = any(@accounts) and a.type <> 'nonPosting'
-		union all select 'reservation', id, '' from reservation where team_id = @team and id = any(@reservations)
+		union all select 'reservation', id, currency from reservation where team_id = @team and id = any(@reservations)
 		union all select 'contact', id, '' from contact where team_id = @team and id = any(@contacts)`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read what imported lines name: %w", err)
 	}
-	n := &historicNames{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]bool{}, contacts: map[id.ID]bool{}}
+	n := &historicNames{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
 	for _, r := range rows {
 		switch r.Kind {
 		case "account":
 			n.accounts[r.ID] = r.Class
 		case "reservation":
-			n.reservations[r.ID] = true
+			n.reservations[r.ID] = string(r.Class)
 		default:
 			n.contacts[r.ID] = true
 		}
@@ -77,8 +77,14 @@ func (n *historicNames) check(all []*arrival) error {
 			if l.AccountID != nil && n.accounts[*l.AccountID] == "" {
 				f.add("Account is not known, or nothing is posted to it", "notFound", a.path, "lines", i, "accountId")
 			}
-			if l.ReservationID != nil && !n.reservations[*l.ReservationID] {
-				f.add("Reservation is not known", "notFound", a.path, "lines", i, "reservationId")
+			if l.ReservationID != nil {
+				switch n.reservations[*l.ReservationID] {
+				case a.Currency:
+				case "":
+					f.add("Reservation is not known", "notFound", a.path, "lines", i, "reservationId")
+				default:
+					f.add("The reservation has another currency", "currencyMismatch", a.path, "lines", i, "reservationId")
+				}
 			}
 			if l.ContactID != nil && !n.contacts[*l.ContactID] {
 				f.add("Contact is not known", "notFound", a.path, "lines", i, "contactId")

@@ -210,9 +210,9 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
 	const message, code = "The days overlap those of another statement of the ownership period", "statementExists"
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
-	last := map[chain]*arrival{}
+	last := map[Chain]*arrival{}
 	for _, a := range byDay {
-		c := chain{a.period.ID, a.Currency}
+		c := Chain{a.period.ID, a.Currency}
 		before := last[c]
 		if before != nil && !a.StartAt.After(before.EndAt) {
 			f.add(message, code, a.path, "startAt")

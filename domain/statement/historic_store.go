@@ -222,6 +222,11 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *hist
 	if len(entries.ids) > 0 {
 		stmts = append(stmts, db.Stmt{SQL: insertHistoricEntries, Args: entries.args(tx)})
 	}
+	stored := make([]id.ID, len(all))
+	for i, a := range all {
+		stored[i] = a.id
+	}
+	stmts = append(stmts, keepWords(tx, stored))
 	err = tx.Pipeline(ctx, stmts...)
 	switch db.Constraint(err) {
 	case "statement_once":
@@ -231,6 +236,41 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *hist
 	}
 	if err != nil {
 		return fmt.Errorf("store imported statements: %w", err)
+	}
+	return storeHistoricShares(ctx, tx, all)
+}
+
+// storeHistoricShares keeps what imported statements tell their members: their parts of the available balance, which the payouts that came in
+// with the statements so far decide on.
+func storeHistoricShares(ctx context.Context, tx *db.Tx, all []*arrival) error {
+	type told struct {
+		ID     id.ID         `json:"id"`
+		Shares []money.Cents `json:"shares"`
+	}
+	periods, rows, imported := make([]id.ID, len(all)), make([]told, 0, len(all)), make(map[id.ID]bool, len(all))
+	for i, a := range all {
+		periods[i], imported[a.id] = a.period.ID, true
+	}
+	histories, err := historiesOf(ctx, tx, once(periods))
+	if err != nil {
+		return err
+	}
+	for _, h := range histories.chains {
+		for i := range h.balances {
+			if b := &h.balances[i]; imported[b.ID] {
+				rows = append(rows, told{b.ID, h.divide(b.Available, b.EndAt, true)[:len(h.owners)]})
+			}
+		}
+	}
+	document, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode shares: %w", err)
+	}
+	_, err = tx.Exec(ctx, `
+		update statement s set shares = r.shares from jsonb_to_recordset(@rows::jsonb) r (id uuid, shares bigint[])
+		where s.team_id = @team and s.id = r.id`, db.Args{"team": tx.Team, "rows": string(document)})
+	if err != nil {
+		return fmt.Errorf("store shares: %w", err)
 	}
 	return nil
 }

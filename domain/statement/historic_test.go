@@ -157,6 +157,7 @@ func TestMalformedImports(t *testing.T) {
 	t.Parallel()
 	p, other := newPast(t), newPast(t)
 	stay := other.Stay(other.villa, "2026-01-09", 100)
+	own := p.Stay(p.villa, "2026-01-09", 100)
 	good := p.month("11", p.line("a", "4000", 100), payoutLine("b", 5))
 	before := p.counts()
 	lines := func(l ...any) world.Object { return with(good, "lines", append(world.Array{}, l...)) }
@@ -194,6 +195,7 @@ func TestMalformedImports(t *testing.T) {
 		"account of another team":  {lines(p.line("a", "4000", 1), p.line("b", "4000", 1, "accountId", other.Account("4000"))), "notFound", "lines.1.accountId"},
 		"stay of another team":     {lines(p.line("a", "4000", 1, "reservationId", stay)), "notFound", "lines.0.reservationId"},
 		"unknown stay":             {lines(p.line("a", "4000", 1, "reservationId", p.ada)), "notFound", "lines.0.reservationId"},
+		"stay in another currency": {with(lines(p.line("a", "4000", 1, "reservationId", own)), "currency", "eur"), "currencyMismatch", "lines.0.reservationId"},
 		"contact of another team":  {lines(payoutLine("a", 1, "contactId", other.ada)), "notFound", "lines.0.contactId"},
 		"listing without an owner": {with(good, "listingId", p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")), "ownershipPeriodMissing", "listingId"},
 	} {

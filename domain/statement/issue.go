@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/layout"
+	"stayledger/domain/transaction"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -42,6 +43,26 @@ func (r *row) issue(code string, context map[string]any) Issue {
 		return Issue{Code: code, Severity: severityWarning, Context: context}
 	}
 	return Issue{Code: code, Severity: severityError, Context: context}
+}
+
+// paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement is paid otherwise. They
+// say nothing of the figures, so that they keep no statement from being saved.
+func paymentIssues(s *Statement, payouts []linkedPayout) []Issue {
+	var issues []Issue
+	for i := range payouts {
+		p := &payouts[i]
+		if p.PaymentID == nil || p.Missing == 0 && (s.Payment.Status == Paid || s.Payment.Status == Overpaid) {
+			continue
+		}
+		severity := severityError
+		if p.Code == transaction.AwaitingApproval {
+			severity = severityWarning
+		}
+		issues = append(issues, Issue{Code: p.Code, Severity: severity, Context: map[string]any{
+			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
+		}})
+	}
+	return issues
 }
 
 // issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn. The layout of a saved
@@ -211,7 +232,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 	}
 	for i := range rows {
 		if r := &rows[i]; gap(r) {
-			r.months = added[chain{r.OwnershipPeriodID, r.Currency}]
+			r.months = added[Chain{r.OwnershipPeriodID, r.Currency}]
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/ledger"
 	"stayledger/platform/day"
@@ -19,13 +20,40 @@ type Payable struct {
 	Currency          string
 	StartAt, EndAt    day.Day
 	Status            Status
-	Financials        Financials
+	Financials        Funds
 	// Shares divide the available balance among the members.
 	Shares []Share
-	// PaidTo is what payouts have brought each member; Received is what all of them brought.
-	PaidTo        map[id.ID]money.Cents
+	// Received is what the payouts that name the statement have brought by the books.
 	Received      money.Cents
 	JournalStatus ledger.JournalStatus
+
+	history *history // that of all payables of the chain
+}
+
+// Left is what is still to be paid of each share, in their order: what payouts have left of it on this statement and on every later published
+// one of the ownership period and currency, since each of these contains what the earlier ones left unpaid. It is negative where it is due from
+// a member. Without members it has one part. What is booked counts as paid, whether it has arrived or not.
+func (p *Payable) Left() []money.Cents {
+	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
+	if i < 0 {
+		return make([]money.Cents, len(p.history.splits))
+	}
+	return p.history.balances[i].payable
+}
+
+// Unpaid is the available balance of the statement less all payouts that were booked since its end.
+func (p *Payable) Unpaid() money.Cents {
+	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
+	if i < 0 {
+		return 0
+	}
+	return p.history.balances[i].unpaid
+}
+
+// Pay takes into account that a member is paid on a day, on all payables that were read together.
+func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
+	p.history.pay(&distribution{ContactID: contact, Date: date, Since: date, Total: cents})
+	p.history.settle()
 }
 
 // Payables reads statements that money may be paid on, drafts included, in the order of the ids; ids that name none are left out. To pay them,
@@ -45,21 +73,21 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 	if err != nil {
 		return nil, err
 	}
-	statements, err := tell(ctx, tx, rows, false)
-	if err != nil {
-		return nil, err
-	}
-	paid, err := paidTo(ctx, tx, ids)
+	statements, histories, err := tellWith(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
 	byID := make(map[id.ID]Payable, len(statements))
 	for i := range statements {
 		s := &statements[i]
+		var received money.Cents
+		for _, p := range s.Payouts {
+			received -= p.Total
+		}
 		byID[s.ID] = Payable{
 			ID: s.ID, OwnershipPeriodID: s.Ownership.ID, ListingID: s.Listing.ID, Currency: s.Currency, StartAt: s.StartAt, EndAt: s.EndAt,
-			Status: s.Status, Financials: s.Financials, Shares: s.Shares, PaidTo: paid[s.ID], Received: s.Payment.Received,
-			JournalStatus: s.JournalStatus,
+			Status: s.Status, Financials: s.Financials, Shares: s.Shares, Received: received,
+			JournalStatus: s.JournalStatus, history: histories.of(s.Ownership.ID, s.Currency),
 		}
 	}
 	out := make([]Payable, 0, len(ids))
@@ -67,31 +95,6 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 		if p, known := byID[v]; known {
 			out = append(out, p)
 		}
-	}
-	return out, nil
-}
-
-// paidTo is what the active payouts of statements brought each contact.
-func paidTo(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]map[id.ID]money.Cents, error) {
-	type paid struct {
-		StatementID id.ID
-		ContactID   id.ID
-		Total       money.Cents
-	}
-	sums, err := db.Select[paid](ctx, tx, `
-		select n.statement_id, coalesce(n.contact_id, x.contact_id) as contact_id, sum(n.total)::bigint as total
-		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
-		where n.team_id = @team and n.statement_id = any(@statements) and x.type = 'payout' and x.status = 'active'
-		group by 1, 2`, db.Args{"team": tx.Team, "statements": statements})
-	if err != nil {
-		return nil, fmt.Errorf("add up payouts: %w", err)
-	}
-	out := map[id.ID]map[id.ID]money.Cents{}
-	for _, p := range sums {
-		if out[p.StatementID] == nil {
-			out[p.StatementID] = map[id.ID]money.Cents{}
-		}
-		out[p.StatementID][p.ContactID] += p.Total
 	}
 	return out, nil
 }

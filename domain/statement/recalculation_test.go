@@ -154,8 +154,8 @@ func (b *books) wantOperations(r *apitest.Response, path string, operations []st
 	}
 }
 
-// A journal that only locks keep from changing is final as it is: it holds no statement up, and is tried again once a statement that held
-// it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
+// A journal that only locks keep from changing is final as it is: it holds no statement up while that lock stands, and is tried again once the
+// statement that held it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
 func TestStatementsOverLockedJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -174,6 +174,9 @@ func TestStatementsOverLockedJournals(t *testing.T) {
 		b.wantJournal(february, status)
 	}
 	mark("locked")
+	b.wantJournal(february, "stale")
+	b.Put("/statements/"+february, map[string]any{"status": "inReview"}).WantError(apierr.CodeJournalRecalculationPending, "") // nothing holds it
+	b.Exec(`update ledger_stale set held_by = @statement::text::uuid where team_id = @team`, db.Args{"statement": january})
 	for _, statement := range []string{january, february} {
 		r := b.Get("/statements/" + statement).Want(200)
 		if got := r.String("journalStatus.status") + " " + r.String("journalStatus.reason") + " " + r.String("journalStatus.action"); got != "stale journalLocked unlock" {
@@ -182,8 +185,12 @@ func TestStatementsOverLockedJournals(t *testing.T) {
 	}
 	b.Put("/statements/"+february, map[string]any{"status": "inReview"}).Want(200)
 	b.Put("/statements/"+february, map[string]any{"status": "draft"}).Want(200)
+	if got := b.Get("/statements/" + january).String("journalStatus.reason"); got != "journalLocked" {
+		t.Errorf("after a statement that holds nothing was opened the journal says %s", got)
+	}
+	b.Put("/statements/"+january, map[string]any{"status": "draft"}).Want(200)
 	if got := b.Get("/statements/" + january).String("journalStatus.status"); got != "recalculating" {
-		t.Errorf("after a statement was opened the journal is %s", got)
+		t.Errorf("after the statement was opened the journal is %s", got)
 	}
 	b.Work()
 	b.wantJournal(january, "current")

@@ -19,9 +19,12 @@ type Figures struct {
 	StartAt, EndAt day.Day
 	Status         Status
 	Financials     Financials
-	// Owners are the members of the ownership period in their order.
+	// Owners are the members of the ownership period in their order, Parts what the financials are to each of them.
 	Owners []Owner
-	// Paid is what its payouts have brought the owners.
+	Parts  []Financials
+	// Left is what of the available balance is still to be paid, here or on earlier statements.
+	Left money.Cents
+	// Paid is what the payouts that name it have brought the owners.
 	Paid []Receipt
 }
 
@@ -32,11 +35,16 @@ type Owner struct {
 	Split     int64
 }
 
-// Receipt is what a payout has brought, positive, and when.
+// Receipt is what a payout has brought, positive, and when. Missing is what the books say on top of it and did not arrive.
 type Receipt struct {
-	Date  day.Day
-	Total money.Cents
+	ContactID *id.ID
+	Date      day.Day
+	Total     money.Cents
+	Missing   money.Cents
 }
+
+// received is what a payout has brought a member, positive.
+func (p *linkedPayout) received() money.Cents { return -p.Total - p.Missing }
 
 // EachFigures hands the figures of all selected statements to f in their order. It reads much less than Each.
 func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures) error) error {
@@ -46,7 +54,7 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 		}
 		t := told{}
 		var err error
-		if t.owners, err = ownersOf(ctx, tx, periodsOf(rows)); err != nil {
+		if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
 			return err
 		}
 		if t.payouts, err = payoutsOf(ctx, tx, savedOf(rows)); err != nil {
@@ -62,16 +70,18 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 }
 
 func (t *told) figures(r *row) *Figures {
+	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
 	f := Figures{
 		ID: r.id(), ShortRef: r.shortRef(), Listing: Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status, Financials: r.financials(),
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: r.Reserve},
 	}
-	for _, o := range t.owners[r.OwnershipPeriodID] {
+	for _, o := range h.owners {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
+	f.Parts, f.Left = h.cut(r, &f.Financials), total(h.balanceOf(r, &f.Financials).left)
 	for _, p := range t.payouts[f.ID] {
-		f.Paid = append(f.Paid, Receipt{Date: p.Date, Total: -p.Total})
+		f.Paid = append(f.Paid, Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.received(), Missing: p.Missing})
 	}
 	return &f
 }
@@ -83,15 +93,12 @@ type Run struct {
 
 	StartAt, EndAt day.Day
 	Statements     int64
+	// Left is what of the available balance is still to be paid.
+	Left money.Cents
+	// Received is what the payouts that name the statements have brought the owners.
+	Received money.Cents
 	// first and last are where the first and the last statement begin.
 	first, last day.Day
-	paid        []paidOn
-}
-
-// paidOn is what was paid on the statement that begins on a day.
-type paidOn struct {
-	Receipt
-	statement day.Day
 }
 
 // Add takes statements in any order.
@@ -102,13 +109,14 @@ func (r *Run) Add(f *Figures) {
 	if r.Statements == 0 || f.StartAt.After(r.last) {
 		r.last, r.EndAt = f.StartAt, f.EndAt
 		r.BalanceEnd, r.Reserve, r.Available = f.Financials.BalanceEnd, f.Financials.Reserve, f.Financials.Available
+		r.Left = f.Left
 	}
 	r.NetRevenue += f.Financials.NetRevenue
 	r.Expenses += f.Financials.Expenses
 	r.NetIncome += f.Financials.NetIncome
 	r.Payouts += f.Financials.Payouts
 	for _, p := range f.Paid {
-		r.paid = append(r.paid, paidOn{p, f.StartAt})
+		r.Received += p.Total
 	}
 	r.Statements++
 }
@@ -117,25 +125,4 @@ func (r *Run) Add(f *Figures) {
 // months that are not in the run, and balances that an imported statement was given.
 func (r *Run) Adjustments() money.Cents {
 	return r.BalanceEnd - r.BalanceStart - r.NetIncome - r.Payouts
-}
-
-// Received is what all payouts of the statements have brought the owners.
-func (r *Run) Received() money.Cents {
-	var sum money.Cents
-	for _, p := range r.paid {
-		sum += p.Total
-	}
-	return sum
-}
-
-// Open is what the owners are still due: what the last statement makes available, less what was paid on it, and on those before it after its
-// last day, which its balance does not know of.
-func (r *Run) Open() money.Cents {
-	open := r.Available
-	for _, p := range r.paid {
-		if p.statement == r.last || p.Date.After(r.EndAt) {
-			open -= p.Total
-		}
-	}
-	return open
 }

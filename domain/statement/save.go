@@ -8,7 +8,6 @@ import (
 
 	"stayledger/domain/layout"
 	"stayledger/domain/ledger"
-	"stayledger/domain/operation"
 	"stayledger/domain/transaction"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -72,18 +71,20 @@ type storedRow struct {
 	Payouts           money.Cents `json:"payouts"`
 	BalanceEnd        money.Cents `json:"balance_end"`
 	Reserve           money.Cents `json:"reserve"`
-	Design            int         `json:"design"`
+	// Shares are the members' parts of the available balance, in their order.
+	Shares []money.Cents `json:"shares"`
+	Design int           `json:"design"`
 }
 
 // The designs are told once each: thousands of statements share a few.
 const insertSQL = `
 	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
-		net_revenue, expenses, payouts, balance_end, reserve, layout, published_at, created_at, updated_at)
+		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, created_at, updated_at)
 	select @team, id, short_ref, ownership_period_id, listing_id, @status::text, currency, start_at, end_at, balance_start,
-		net_revenue, expenses, payouts, balance_end, reserve, d.layout,
+		net_revenue, expenses, payouts, balance_end, reserve, shares, d.layout,
 		case when @status::text = 'published' then @now::timestamptz end, @now::timestamptz, @now::timestamptz
 	from jsonb_to_recordset(@rows::jsonb) as r (id uuid, short_ref text, ownership_period_id uuid, listing_id uuid, currency text, start_at date,
-		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, design bigint)
+		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
 	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
 
 const attachSQL = `
@@ -111,13 +112,18 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 	if err := draw(ctx, tx, drafts); err != nil {
 		return err
 	}
+	histories, err := historiesOf(ctx, tx, periodsOf(drafts))
+	if err != nil {
+		return err
+	}
 	rows, ids, frozen := make([]storedRow, len(drafts)), idsOf(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
+		h := histories.of(d.OwnershipPeriodID, d.Currency)
 		rows[i] = storedRow{
 			ID: ids[i], ShortRef: ids[i].ShortRef(), OwnershipPeriodID: d.OwnershipPeriodID, ListingID: d.ListingID, Currency: d.Currency,
 			StartAt: d.StartAt, EndAt: d.EndAt, BalanceStart: f.BalanceStart, NetRevenue: f.NetRevenue, Expenses: f.Expenses,
-			Payouts: f.Payouts, BalanceEnd: f.BalanceEnd, Reserve: f.Reserve, Design: frozen.at(d.design),
+			Payouts: f.Payouts, BalanceEnd: f.BalanceEnd, Reserve: f.Reserve, Shares: h.divide(f.Available, d.EndAt, false)[:len(h.owners)], Design: frozen.at(d.design),
 		}
 	}
 	document, err := json.Marshal(rows)
@@ -128,11 +134,16 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 	if err != nil {
 		return fmt.Errorf("encode layouts: %w", err)
 	}
-	err = tx.Pipeline(ctx,
-		db.Stmt{SQL: insertSQL, Args: db.Args{
+	stmts := []db.Stmt{
+		{SQL: insertSQL, Args: db.Args{
 			"team": tx.Team, "status": string(status), "now": tx.Now, "rows": string(document), "designs": string(layouts),
 		}},
-		db.Stmt{SQL: attachSQL, Args: db.Args{"team": tx.Team, "ids": ids}})
+		{SQL: attachSQL, Args: db.Args{"team": tx.Team, "ids": ids}},
+	}
+	if status == Published {
+		stmts = append(stmts, keepWords(tx, ids))
+	}
+	err = tx.Pipeline(ctx, stmts...)
 	if db.Constraint(err) == "statement_once" {
 		return errExists.Because(err)
 	}
@@ -164,13 +175,15 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// mark moves saved statements between review and published; their figures and entries stay.
+// mark moves saved statements between review and published; their figures and entries stay, their words are those of now when they are published.
 func mark(ctx context.Context, tx *db.Tx, ids []id.ID, status Status) error {
-	_, err := tx.Exec(ctx, `
+	err := tx.Pipeline(ctx, db.Stmt{
+		SQL: `
 		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end,
 			updated_at = @now::timestamptz
 		where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": ids, "status": string(status), "now": tx.Now})
+		Args: db.Args{"team": tx.Team, "ids": ids, "status": string(status), "now": tx.Now},
+	}, keepWords(tx, ids))
 	if err != nil {
 		return fmt.Errorf("change statements: %w", err)
 	}
@@ -220,6 +233,5 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	if err := remove(ctx, tx, idsOf(withdrawn)); err != nil {
 		return err
 	}
-	listings := listingsOf(withdrawn)
-	return ledger.RetryLocked(ctx, tx, operation.Resource{Type: operation.Listing, ID: listings[0]}, listings)
+	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
 }

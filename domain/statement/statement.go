@@ -49,8 +49,8 @@ type Statement struct {
 	Listing       Listing              `json:"listing"`
 	Ownership     Ownership            `json:"ownership"`
 	Total         money.Cents          `json:"total" doc:"Cents; the net income."`
-	Financials    Financials           `json:"financials"`
-	Shares        []Share              `json:"shares" doc:"How the available balance divides among the members, in their order."`
+	Financials    Funds                `json:"financials"`
+	Shares        []Share              `json:"shares" doc:"How the available balance divides among the members, in their order: what each has earned so far by split, less what each was paid."`
 	Summary       []SummaryLine        `json:"summary"`
 	Payment       Payment              `json:"payment"`
 	Payouts       []Payout             `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
@@ -59,7 +59,15 @@ type Statement struct {
 	Drilldown     *Drilldown           `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
 	Drilldowns    *Drilldowns          `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
 
+	// Words are those of a published statement, without accounts and stays; nil for any other.
+	Words *Words `json:"-"`
+
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
+
+	// Parts are what the financials are to each member, in the order of the shares, for reports. Earned is what the members have in common as the
+	// statement starts: the balance, and what was paid to any of them by name.
+	Parts  []Financials `json:"-"`
+	Earned money.Cents  `json:"-"`
 }
 
 // Source says where a statement comes from.
@@ -103,14 +111,16 @@ type Member struct {
 	Split     int64 `json:"split" doc:"Parts per 100000."`
 }
 
-// Share is what one member gets of the available balance. The shares add up to it.
+// Share is what one member gets of the available balance. The shares add up to it, and each of their figures to that of the payment.
 type Share struct {
-	ContactID id.ID       `json:"contactId"`
-	Name      string      `json:"name"`
-	Split     int64       `json:"split" doc:"Parts per 100000."`
-	Amount    money.Cents `json:"amount"`
-	Received  money.Cents `json:"received" doc:"What payouts of the statement have brought this member."`
-	Open      money.Cents `json:"open" doc:"Amount less received; negative when too much was paid."`
+	ContactID      id.ID       `json:"contactId"`
+	Name           string      `json:"name"`
+	Split          int64       `json:"split" doc:"Parts per 100000."`
+	Amount         money.Cents `json:"amount" doc:"Cents of the available balance: what the member has earned so far by split, less what the member was paid."`
+	Received       money.Cents `json:"received" doc:"What payouts after the end of the statement have brought the member of the amount, without what did not arrive or is not known to."`
+	Offset         money.Cents `json:"offset" doc:"What later statements have set off against the amount."`
+	BroughtForward money.Cents `json:"broughtForward" doc:"What of the amount is still open on earlier statements, and is told there."`
+	Open           money.Cents `json:"open" doc:"Amount less received, offset and brought forward; negative when too much was paid. With payouts in the amount that did not arrive."`
 }
 
 // SummaryLine is one line of the summary; its values add up from line to line.
@@ -137,11 +147,15 @@ func (PaymentStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Payment is what the owners are due and what the payouts of the statement have brought them.
+// Payment is what the owners are due and what payouts have brought them. Payouts settle the oldest open balance first, whatever statement they
+// name. What is open adds up over the statements of an ownership period and currency to what is open in all.
 type Payment struct {
-	Expected money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it."`
-	Received money.Cents   `json:"received"`
-	Status   PaymentStatus `json:"status"`
+	Expected       money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it. With payouts in it that did not arrive."`
+	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first, whatever statement they name. Without payouts that a provider refused, gave back or does not answer for: those are issues, and can be paid again once they were put away."`
+	Offset         money.Cents   `json:"offset" doc:"What later published statements have set off against it: a loss, or income against what was owed."`
+	BroughtForward money.Cents   `json:"broughtForward" doc:"What of it is still open on earlier statements, and is told there."`
+	Open           money.Cents   `json:"open" doc:"What is still to be paid of what this statement added: expected less received, offset and brought forward. Over the statements of an ownership period and currency it adds up to what is open in all."`
+	Status         PaymentStatus `json:"status" doc:"Of the expected amount: paid when nothing of it is open any more, here or on earlier statements."`
 }
 
 // Payout is a payout transaction that pays the statement.
@@ -151,6 +165,7 @@ type Payout struct {
 	Date           day.Day     `json:"date"`
 	Total          money.Cents `json:"total" doc:"Owner-facing: negative, since it lowers the balance."`
 	TotalFormatted string      `json:"totalFormatted"`
+	Received       money.Cents `json:"received" doc:"What of it is with the member or on its way there, positive: nothing while its payment waits for a second person, and when the provider refused it, gave it back or does not answer for it."`
 }
 
 // Issue is a finding about the statement.

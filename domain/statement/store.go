@@ -37,12 +37,29 @@ type row struct {
 	Imported          bool
 	UniqueRef         *string
 	PublishedAt       *day.Instant
+	StatementsFrom    *day.Day // of the team
 	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own copy of a design.
 	months []monthSum
 	design *layout.Design
 }
 
 func (r *row) isDraft() bool { return r.ID.IsZero() }
+
+// firstMonth is the month of the first statement of a draft's chain.
+func (r *row) firstMonth() day.Day {
+	first := r.StartAt
+	switch {
+	case r.PeriodStartAt != nil && r.StatementsFrom != nil:
+		first = day.Max(*r.PeriodStartAt, *r.StatementsFrom)
+	case r.PeriodStartAt != nil:
+		first = *r.PeriodStartAt
+	case r.StatementsFrom != nil:
+		first = *r.StatementsFrom
+	case len(r.months) > 0:
+		first = r.months[0].Month
+	}
+	return first.FirstOfMonth()
+}
 
 func (r *row) key() key { return key{r.OwnershipPeriodID, r.Currency, r.StartAt} }
 
@@ -67,11 +84,12 @@ const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.li
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
 	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, p.reserve, 0) as reserve,
 	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
-	coalesce(g.imported, false) as imported, g.published_at`
+	coalesce(g.imported, false) as imported, g.published_at,
+	(select statement_start_at from team where id = @team) as statements_from`
 
 // rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
-// or of the team's statements to the current month, or to the end of the period: to its last entry when that comes later, so that what is
-// paid out after an ownership has ended is told as well. A chain exists for the listing's default currency and every other that the owners
+// or of the team's statements to the current month, or to the end of the period: from its first and to its last entry when these are outside, so
+// that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well. A chain exists for the listing's default currency and every other that the owners
 // have entries in. Which listings have others is read from the month balances, which are far fewer than the entries, and only when the team
 // has more than one currency at all. A month that an imported statement reaches into has no draft: what the owners earned then was told.
 func rowTables(keys string) string {
@@ -103,7 +121,9 @@ func rowTables(keys string) string {
 			from chains c
 			join team t on t.id = @team
 			cross join lateral generate_series(
-				coalesce(greatest(date_trunc('month', c.start_at::timestamp), date_trunc('month', t.statement_start_at::timestamp)),
+				coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
+						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
+							where c.start_at is not null and ` + ownersEntry + ` and e.ownership_period_id = c.id))),
 					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = c.id),
 					@this_month::date::timestamp),
 				case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
@@ -214,7 +234,7 @@ func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums
 	}
 	out := sums{}
 	for i := range months {
-		c := chain{months[i].OwnershipPeriodID, months[i].Currency}
+		c := Chain{months[i].OwnershipPeriodID, months[i].Currency}
 		out[c] = append(out[c], months[i])
 	}
 	return out, nil
@@ -243,15 +263,24 @@ type linkedPayout struct {
 	ContactID   *id.ID
 	Date        day.Day
 	Total       money.Cents
+	// Missing is what of it did not arrive, positive, because of PaymentID; Refused is the payment's amount, Code says what became of it. All
+	// are nothing for money that is on its way or has arrived.
+	Missing   money.Cents
+	PaymentID *id.ID
+	Refused   money.Cents
+	Code      string
 }
 
-// payoutsOf are the payouts that pay statements, with what they brought the owners. A payout has one line, so its entries are that line's.
+// payoutsOf are the payouts that pay statements, with what the books say they brought the owners, and what of it did not arrive. A payout has
+// one line, so its entries are that line's.
 func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
 			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
-			where `+ownersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total
+			where `+ownersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total,
+			coalesce(y.missing, 0) as missing, y.payment_id, coalesce(y.amount, 0) as refused, coalesce(y.code, '') as code
 		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
+		left join payment_not_received y on y.team_id = n.team_id and y.transaction_id = x.id
 		where n.team_id = @team and n.statement_id = any(@statements) and x.type = 'payout' and x.status = 'active'
 		order by x.date, x.id`,
 		db.Args{"team": tx.Team, "statements": statements})

@@ -66,21 +66,25 @@ func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Des
 	return out, nil
 }
 
-// summaryTypesOf tell of saved statements how their layouts have the summary told.
-func summaryTypesOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]string, error) {
-	type kept struct {
-		ID          id.ID
-		SummaryType string
-	}
+// kept is how a saved statement is told without its entries: in its own words when it is published, the summary as its layout has it.
+type kept struct {
+	ID          id.ID
+	SummaryType string
+	Words       *Words
+}
+
+// keptOf tells how saved statements are told.
+func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
 	found, err := db.Select[kept](ctx, tx, `
-		select id, coalesce(layout ->> 'summaryType', '') as summary_type from statement where team_id = @team and id = any(@ids)`,
+		select id, coalesce(layout ->> 'summaryType', '') as summary_type, words - 'accounts' - 'stays' as words
+		from statement where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": saved})
 	if err != nil {
-		return nil, fmt.Errorf("read summary types of statements: %w", err)
+		return nil, fmt.Errorf("read how statements are told: %w", err)
 	}
-	out := make(map[id.ID]string, len(found))
+	out := make(map[id.ID]kept, len(found))
 	for _, k := range found {
-		out[k.ID] = k.SummaryType
+		out[k.ID] = k
 	}
 	return out, nil
 }

@@ -15,47 +15,57 @@ import (
 
 // told is what statements are told from beside their rows, loaded for all of them at once.
 type told struct {
-	owners    map[id.ID][]owner
+	histories *histories
 	payouts   map[id.ID][]linkedPayout
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
 	issues    map[id.ID][]Issue
 	published map[id.ID]int64
-	summaries map[id.ID]string
+	owed      map[id.ID]money.Cents // what guests owe of the balance
+	kept      map[id.ID]kept
 	// asOwner leaves out what leads into the manager's books.
 	asOwner bool
 }
 
 // tell makes statements of rows: figures of saved ones are stored, those of drafts are added up now.
 func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
+	out, _, err := tellWith(ctx, tx, rows, asOwner)
+	return out, err
+}
+
+// tellWith gives the histories that the statements were told from as well.
+func tellWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
-		return out, nil
+		return out, nil, nil
 	}
 	if err := draw(ctx, tx, rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := told{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range rows {
 		out = append(out, t.statement(&rows[i]))
 	}
-	return out, nil
+	return out, t.histories, nil
 }
 
 func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) (err error) {
-	if t.owners, err = ownersOf(ctx, tx, periodsOf(rows)); err != nil {
+	if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
 		return err
 	}
 	if saved := savedOf(rows); len(saved) > 0 {
 		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
 			return err
 		}
-		if t.summaries, err = summaryTypesOf(ctx, tx, saved); err != nil {
+		if t.kept, err = keptOf(ctx, tx, saved); err != nil {
 			return err
 		}
+	}
+	if t.owed, err = uncollectedOf(ctx, tx, rows); err != nil {
+		return err
 	}
 	if t.published, err = versionsOf(ctx, tx, idsOf(rows)); err != nil {
 		return err
@@ -97,7 +107,7 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 		return fmt.Errorf("choose layouts: %w", err)
 	}
 	for _, r := range drafts {
-		r.months, r.design = added[chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
+		r.months, r.design = added[Chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
 	}
 	return nil
 }
@@ -115,33 +125,30 @@ func (t *told) summaryType(r *row) string {
 	if r.design != nil {
 		return r.design.SummaryType
 	}
-	return t.summaries[r.ID]
+	return t.kept[r.ID].SummaryType
 }
 
 func (t *told) statement(r *row) Statement {
 	f := r.financials()
-	owners := t.owners[r.OwnershipPeriodID]
+	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
+	owners, standings := h.owners, h.standings(r, &f)
 	members := make([]Member, len(owners))
 	for i := range owners {
 		members[i] = Member{ID: owners[i].ContactID, OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
 	}
 	payouts := []Payout{}
-	var received money.Cents
-	receivedBy := map[id.ID]money.Cents{}
 	for _, p := range t.payouts[r.ID] {
-		received -= p.Total
-		if p.ContactID != nil {
-			receivedBy[*p.ContactID] -= p.Total
-		}
-		payouts = append(payouts, Payout{ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en")})
+		payouts = append(payouts, Payout{
+			ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en"), Received: p.received(),
+		})
 	}
 	s := Statement{
 		ID: r.id(), ShortRef: r.shortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
 		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
 		Listing:   Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
-		Total:     f.NetIncome, Financials: f, Shares: share(f.Available, owners, receivedBy), Summary: f.summary(t.summaryType(r)),
-		Payment: paymentOf(f.Available, received), Payouts: payouts,
+		Total:     f.NetIncome, Financials: Funds{f, f.Available - t.owed[r.id()]}, Shares: shares(owners, standings), Summary: f.summary(t.summaryType(r)),
+		Parts: h.cut(r, &f), Earned: f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)), Payment: payment(standings), Payouts: payouts,
 		JournalStatus: t.journalStatus(r), Issues: []Issue{},
 	}
 	if r.Imported {
@@ -153,7 +160,9 @@ func (t *told) statement(r *row) Statement {
 	if found := t.issues[s.ID]; len(found) > 0 {
 		s.Issues = found
 	}
+	t.kept[r.ID].Words.tell(&s)
 	if !t.asOwner {
+		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
 		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
 	}
 	return s

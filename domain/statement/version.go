@@ -23,7 +23,7 @@ func publishedOf(rows []row) []id.ID {
 	return out
 }
 
-// keepVersions keeps what published statements say, figures and lines, before they are reopened.
+// keepVersions keeps what published statements say, figures and lines in their words, before they are reopened.
 func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		insert into statement_version (team_id, statement_id, version, published_at, reopened_at,
@@ -32,8 +32,8 @@ func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 			v.balance_start, v.net_revenue, v.expenses, v.payouts, v.balance_end, v.reserve, l.lines
 		from statement v cross join lateral (
 			select coalesce(jsonb_agg(jsonb_build_object('sourceId', e.source_id, 'txnCode', e.txn_code, 'ref', e.ref, 'date', e.date, 'section', e.section,
-				'description', e.description, 'account', jsonb_build_object('id', e.account_id, 'name', a.name), 'reservation', case when r.id is not null then
-					jsonb_build_object('id', r.id, 'guestName', r.guest_name, 'confirmationCode', r.confirmation_code, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
+				'description', e.description, 'account', jsonb_build_object('id', e.account_id, 'name', v.words -> 'accounts' -> e.account_id::text ->> 'name'),
+				'reservation', jsonb_build_object('id', e.reservation_id) || (v.words -> 'stays' -> e.reservation_id::text) - 'bookingPlatform' - 'status',
 				'transactionId', e.transaction_id, 'total', e.total) order by e.date, e.id), '[]') as lines
 			from (
 				select e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id,
@@ -42,8 +42,6 @@ func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 				left join transaction x on x.team_id = @team and x.id = e.transaction_id
 				where e.team_id = @team and e.statement_id = v.id
 			) e
-			join account a on a.team_id = @team and a.id = e.account_id
-			left join reservation r on r.team_id = @team and r.id = e.reservation_id
 			where e.section <> 'balanceStart'
 		) l where v.team_id = @team and v.id = any(@ids) and v.status = 'published'`,
 		db.Args{"team": tx.Team, "ids": statements, "now": tx.Now})

@@ -30,6 +30,7 @@ func Endpoints() []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",
+			Exclusive: true,
 			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations with taxed fees stale and" +
 				" starts the operations that derive them; what a lock holds stays as it is, and so do transactions: their tax is what their bill states." +
 				" Archived rates stay on what has them and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
@@ -37,6 +38,7 @@ func Endpoints() []api.Endpoint {
 		}, put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/tax-rates/{id}", ID: "deleteTaxRate", Tag: tag, Summary: "Delete or archive a tax rate",
+			Exclusive: true,
 			Doc: "Fails with 404 for an unknown tax rate, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
 				" instead.",
 			Scopes: []string{"tax-rates:delete"}, DryRun: true,
@@ -116,10 +118,8 @@ type putInput struct {
 }
 
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
-	if in.Body.BasisPoints != nil {
-		if err := holdJournals(ctx, tx); err != nil {
-			return nil, err
-		}
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
 	}
 	r, err := lock(ctx, tx, in.ID)
 	if err != nil {

@@ -10,17 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// holdJournals lets the derivations under way end and keeps others from beginning: those that follow see the changed rate, and the entries of
-// those before are there to be found. It comes before any other lock, as in derivations, which share the team's row.
-func holdJournals(ctx context.Context, tx *db.Tx) error {
-	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
-		return fmt.Errorf("hold the journals of the team: %w", err)
-	}
-	return nil
-}
-
 // outdate marks the journals that a changed rate makes stale: those of the stays that a fee with the tax is charged on, with the fee as the
-// cause. It starts the operations that derive them. The tax of a transaction is what its bill says and stays. The journals are held.
+// cause. It starts the operations that derive them. The tax of a transaction is what its bill says and stays.
 func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	fees, err := chargedWith(ctx, tx, rate)
 	if err != nil {

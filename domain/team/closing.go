@@ -63,6 +63,7 @@ func (h handler) closingEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/team/books-closing", ID: "closeBooks", Tag: "Teams", Summary: "Close or reopen the books", Status: http.StatusCreated,
+			Exclusive: true,
 			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails with 400 for a date after tomorrow, for" +
 				" softClosedAt before booksClosedAt and for a poster who has no access to the team; with 409 JOURNAL_RECALCULATION_PENDING when days would" +
 				" be closed for which journals are still to be derived. Reopening derives the journals that the closed books had kept as they are.",
@@ -99,11 +100,14 @@ func listClosings(ctx context.Context, tx *db.Tx, in *listClosingsInput) (*page.
 type closeInput struct{ Body CloseBooks }
 
 func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Closing, error) {
-	// Whoever posts shares the team's row: what was posted before is seen here, what comes after sees the closed books.
-	from, err := db.Get[Books](ctx, tx, `select books_closed_at, soft_closed_at, soft_close_posters from team where team_id = @team for update`,
+	// What was posted before is seen here, what comes after sees the closed books.
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	from, err := db.Get[Books](ctx, tx, `select books_closed_at, soft_closed_at, soft_close_posters from team where team_id = @team`,
 		db.Args{"team": tx.Team})
 	if err != nil {
-		return nil, fmt.Errorf("lock team: %w", err)
+		return nil, fmt.Errorf("read how far the books are closed: %w", err)
 	}
 	to, err := in.Body.apply(from, day.Of(tx.Now).AddDays(1))
 	if err != nil {

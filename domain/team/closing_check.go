@@ -58,11 +58,11 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 // only locks keep from changing is final. It names the operations that derive journals: those of a listing do not mark them before.
 const underivedSQL = `
 	select s.*, o.* from (
-		select count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
+		select count(*) as outstanding, count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
 			count(distinct s.source_id) filter (where s.source = 'transaction') as transactions,
 			count(*) filter (where s.status = 'failed') as failed,
 			(array_agg(s.reason order by s.since desc, s.source_id, s.cause_id))[1] as reason
-		from ledger_stale s
+		from ledger_outstanding s
 		where s.team_id = @team and s.status in ('stale', 'failed') and (
 			exists (select from ledger_entry e where e.team_id = @team and e.source_id = s.source_id and e.txn_at < @closed)
 			or exists (select from reservation r where r.team_id = @team and r.id = s.source_id
@@ -77,16 +77,16 @@ const underivedSQL = `
 // checkDerived refuses to close days for which journals are still to be derived: what they would change could then never be posted.
 func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 	type row struct {
-		Reservations, Transactions, Failed int64
-		Reason                             *string
-		Operations                         []id.ID
-		Listings                           bool
+		Outstanding, Reservations, Transactions, Failed int64
+		Reason                                          *string
+		Operations                                      []id.ID
+		Listings                                        bool
 	}
 	r, err := db.Get[row](ctx, tx, underivedSQL, db.Args{"team": tx.Team, "closed": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}
-	if r.Reservations+r.Transactions == 0 && !r.Listings {
+	if r.Outstanding == 0 && !r.Listings {
 		return nil
 	}
 	c := PendingContext{

@@ -192,8 +192,10 @@ func TestDaysAreNotClosedOverJournalsThatAreNotDerived(t *testing.T) {
 	closing("2026-03-01").Want(201)
 	closing("2026-03-05").Want(201)
 	x.Post("/team/books-closing", object{"softClosedAt": "2026-04-01", "reason": "r"}).Want(201)
-	// What only locks keep from changing is final.
+	// What only locks keep from changing is final, while they stand: the days up to April are softly closed.
 	x.Exec(`update ledger_stale set status = 'locked' where team_id = @team`, nil)
+	status("recalculating", "feeChanged", "wait")
+	x.Exec(`update ledger_stale set held_at = '2026-03-10' where team_id = @team`, nil)
 	closing("2026-04-01").Want(201)
 	// Reopening some days does not wait for what happened to the others.
 	x.Exec(`update ledger_stale set status = 'stale' where team_id = @team`, nil)

@@ -11,7 +11,8 @@ type Issue struct {
 //
 // The issue unassignedAccount names the assignments that journals of this team need and no account has: those that every team needs, and those that
 // follow from what it has set up. Its context.accountIds are the accounts that make them necessary. The issue statementStartMissing says that neither
-// owner statements nor the general ledger have a first day.
+// owner statements nor the general ledger have a first day. The issue ownershipPeriodMissing is what the books have for owners and no ownership period
+// covers: context.amounts by currency, positive for what is owed to them, with the number of stays and other sources, and up to 100 of the stays.
 const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
 	with missing as (
 		select n.position, n.assignment, n.accounts from (values
@@ -29,6 +30,9 @@ const issues = `case when t.is_general_ledger and t.type = 'propertyManager' the
 			(9, 'payout_distribution', true, '{}')
 		) n (position, assignment, needed, accounts)
 		where n.needed and not exists (select from account_assignment s where s.team_id = t.id and s.assignment = n.assignment)
+	), ownerless as (
+		select e.source_id, e.reservation_id, e.currency, e.cent_total from ledger_entry e
+		where e.team_id = t.id and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active' and e.ledger in ('trust', 'operating')
 	)
 	select coalesce((select jsonb_agg(jsonb_build_object('code', i.code, 'severity', i.severity, 'context', i.context) order by i.n) from (
 		select 1 as n, 'unassignedAccount' as code, 'error' as severity, jsonb_build_object(
@@ -36,5 +40,12 @@ const issues = `case when t.is_general_ledger and t.type = 'propertyManager' the
 			'accountIds', (select coalesce(jsonb_agg(a.id), '[]') from missing m, unnest(m.accounts) a (id))) as context
 			where exists (select from missing)
 		union all select 2, 'statementStartMissing', 'warning', '{}'::jsonb where t.statement_start_at is null
+		union all select 3, 'ownershipPeriodMissing', 'error', jsonb_build_object(
+			'count', (select count(*) from (select distinct source_id from ownerless) o),
+			'amounts', (select jsonb_agg(jsonb_build_object('currency', currency, 'centTotal', cents) order by currency) from (
+				select currency, -sum(cent_total)::bigint as cents from ownerless group by currency) o),
+			'reservationIds', (select coalesce(jsonb_agg(reservation_id), '[]') from (
+				select distinct reservation_id from ownerless where reservation_id is not null order by reservation_id limit 100) o))
+			where exists (select from ownerless)
 	) i), '[]'))
 	else '[]'::jsonb end`

@@ -23,14 +23,15 @@ type Change struct {
 	StatementAddress               api.Opt[Address] `json:"statementAddress,omitzero"`
 	BillingAddress                 api.Opt[Address] `json:"billingAddress,omitzero"`
 	OwnerPortalShowDraftStatements *bool            `json:"ownerPortalShowDraftStatements,omitempty"`
+	PayoutBasis                    *PayoutBasis     `json:"payoutBasis,omitempty" doc:"What payouts are suggested by."`
 }
 
 type updateInput struct{ Body Change }
 
 func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
-	// Locked first: what is absent keeps the value that the change before this one left.
-	if _, err := tx.Exec(ctx, `select from team where team_id = @team for update`, db.Args{"team": tx.Team}); err != nil {
-		return nil, fmt.Errorf("lock team: %w", err)
+	// What is absent keeps the value that the change before this one left.
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
 	}
 	t, err := Read(ctx, tx)
 	if err != nil {
@@ -48,17 +49,20 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 	if c.OwnerPortalShowDraftStatements != nil {
 		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
 	}
+	if c.PayoutBasis != nil {
+		t.PayoutBasis = *c.PayoutBasis
+	}
 	_, err = tx.Exec(ctx, `
 		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
 			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
-			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts,
+			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
 			updated_at = @now
 		where team_id = @team`, db.Args{
 		"name": t.Name, "company": c.CompanyName.Or(t.CompanyName), "email": c.Email.Or(t.Email), "support": c.SupportEmail.Or(t.SupportEmail),
 		"phone": c.Phone.Or(t.Phone), "tax": c.TaxID.Or(t.TaxID), "recognition": string(t.DefaultRevenueRecognition),
 		"nights": t.LongTermStayNights, "start": c.StatementStartAt.Or(t.StatementStartAt),
 		"statement_address": c.StatementAddress.Or(t.StatementAddress), "billing_address": c.BillingAddress.Or(t.BillingAddress),
-		"drafts": t.OwnerPortalShowDraftStatements, "now": tx.Now, "team": tx.Team,
+		"drafts": t.OwnerPortalShowDraftStatements, "basis": string(t.PayoutBasis), "now": tx.Now, "team": tx.Team,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update team: %w", err)

@@ -39,6 +39,18 @@ type Recognition string
 // Enum lists the recognition settings.
 func (Recognition) Enum() []string { return []string{"checkIn", "checkOut", "proRata", "bookedAt"} }
 
+// PayoutBasis says what payouts to owners are suggested by.
+type PayoutBasis string
+
+// The payout bases.
+const (
+	ByCollected PayoutBasis = "collected"
+	ByBooks     PayoutBasis = "books"
+)
+
+// Enum lists the payout bases.
+func (PayoutBasis) Enum() []string { return []string{string(ByCollected), string(ByBooks)} }
+
 // Address is a postal address.
 type Address struct {
 	Full        string `json:"full,omitempty" maxLength:"500"`
@@ -82,6 +94,7 @@ type Team struct {
 	StatementAddress               *Address     `json:"statementAddress"`
 	BillingAddress                 *Address     `json:"billingAddress"`
 	OwnerPortalShowDraftStatements bool         `json:"ownerPortalShowDraftStatements"`
+	PayoutBasis                    PayoutBasis  `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
 	IsOnboarding                   bool         `json:"isOnboarding"`
 	InitializedAt                  *day.Instant `json:"initializedAt"`
 	Partner                        *Reference   `json:"partner"`
@@ -93,7 +106,7 @@ type Team struct {
 const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
 	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
-	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements,
+	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
 	t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	` + issues + ` as issues, t.created_at, t.updated_at`
@@ -211,6 +224,7 @@ func Endpoints(hooks Hooks) []api.Endpoint {
 		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) { return Read(ctx, tx) }),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/team", ID: "updateTeam", Tag: "Teams", Summary: "Change the selected team's settings",
+			Exclusive: true,
 			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type " +
 				"reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.",
 			Scopes: []string{"team:write"},

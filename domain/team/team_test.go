@@ -144,6 +144,9 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			t.Errorf("%s: issue at %s", path, got)
 		}
 	}
+	for _, date := range []string{"0001-01-01", "1989-12-31", "9999-12-31"} {
+		x.Put("/team", object{"statementStartAt": date}).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "statementStartAt")
+	}
 	x.Put("/team", object{"name": nil}).WantError(apierr.CodeBadRequest, "")
 	x.Put("/team", object{"longTermStayNights": 3651}).WantError(apierr.CodeBadRequest, "")
 	x.As([]string{"team:read"}, nil).Put("/team", object{}).WantError(apierr.CodeForbidden, "")

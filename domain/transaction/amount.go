@@ -7,7 +7,15 @@ import (
 	"stayledger/platform/money"
 )
 
-// Base is the amount without the tax it contains: what the vendor gets, or what a deposit brings.
+// Payable is what the vendor gets of a line, the tax on the bill with it when the vendor is who remits it, or what a deposit brings.
+func (l *Line) Payable() money.Cents {
+	if l.AppliedAmount != nil && l.AppliedAmount.TaxPayee == TaxToVendor {
+		return l.Base() + l.AppliedAmount.TaxAmount
+	}
+	return l.Base()
+}
+
+// Base is the amount without the tax it contains: the cost itself.
 func (l *Line) Base() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxBehavior == TaxIncluded {
 		return l.Amount - l.AppliedAmount.TaxAmount
@@ -37,6 +45,11 @@ func (l *Line) Taxes() money.Cents {
 		taxes += l.Markup.TaxAmount
 	}
 	return taxes
+}
+
+// Owed are the taxes that the manager has to remit: those on the markup, and those on the amount that the vendor does not get.
+func (l *Line) Owed() money.Cents {
+	return l.Base() + l.Taxes() - l.Payable()
 }
 
 // settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as before is what the bill
@@ -73,7 +86,7 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 // settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that no sum that the
 // journal takes of a subset of them can leave it either.
 func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
-	var all money.Cents
+	var all money.Reach
 	d.Total = 0
 	stored := d.storedLines()
 	for i := range d.Lines {
@@ -84,11 +97,11 @@ func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 		}
 		l.settle(rates, old)
 		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
-			if all += max(part, -part); !all.Valid() {
+			if !all.Add(part) {
 				return []apierr.Issue{d.issue(i, "amount", "Value is out of range", "range")}
 			}
 		}
-		d.Total += l.Base()
+		d.Total += l.Payable()
 	}
 	return nil
 }

@@ -296,12 +296,17 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 	l.Party = &party
 }
 
-// mismatches are references that are known but do not go together.
+// mismatches are references that are known but do not go together. A line whose caller named
+// the listing keeps it when the stay moves away, and may be sent again so.
 func (d *draft) mismatches(r *references) []apierr.Issue {
-	var issues []apierr.Issue
+	issues := d.foreign(r)
+	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		elsewhere := func(listingID id.ID) bool { return !listingID.IsZero() && listingID != deref(l.ListingID) }
+		old := stored[l.ID]
+		stands := old != nil && deref(old.ReservationID) == deref(l.ReservationID) && deref(old.ListingID) == deref(l.ListingID) &&
+			deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
+		elsewhere := func(listingID id.ID) bool { return !stands && !listingID.IsZero() && listingID != deref(l.ListingID) }
 		if elsewhere(r.reservations[deref(l.ReservationID)]) || elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
 			issues = append(issues, d.issue(i, "listingId", "Listing is not the one of the reservation or statement", "listingMismatch"))
 		}
@@ -318,6 +323,32 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		case owners && r.facts.owned(&d.Transaction, l, d.Date) == nil:
 			issues = append(issues, d.issue(i, "listingId", periodMissing, codePeriodMissing))
 		}
+	}
+	return issues
+}
+
+// foreign are the reservations and owner statements of another currency: money of one cannot pay what is owed in the other. A line that was
+// booked so stays until its reference or the currency changes.
+func (d *draft) foreign(r *references) []apierr.Issue {
+	standing := idSet{}
+	if d.old != nil && d.old.Currency == d.Currency {
+		for i := range d.old.Lines {
+			standing.add(deref(d.old.Lines[i].ReservationID))
+			standing.add(deref(d.old.Lines[i].OwnerStatementID))
+		}
+	}
+	var issues []apierr.Issue
+	check := func(named *id.ID, i int, field, message string) {
+		if named == nil || r.currencies[*named] == d.Currency {
+			return
+		}
+		if _, stays := standing[*named]; !stays {
+			issues = append(issues, d.issue(i, field, message, "currencyMismatch"))
+		}
+	}
+	for i := range d.Lines {
+		check(d.Lines[i].ReservationID, i, "reservationId", "The reservation has another currency")
+		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId", "The owner statement has another currency")
 	}
 	return issues
 }

@@ -2,6 +2,7 @@ package transaction_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -73,7 +74,7 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 	wantBalances(t, w, map[string]int64{"5200": 12650, "1000": -10000, "4190": -1000, "2110": -1650})
 	included := with(object{}, "lines_update", list{object{
 		"id": r.String("lines.0.id"), "amount": 11500, "markup": nil,
-		"appliedAmount": object{"taxRateId": w.tax, "taxBehavior": "included"},
+		"appliedAmount": object{"taxRateId": w.tax, "taxBehavior": "included", "taxPayee": "authority"},
 	}})
 	changed := w.Put("/transactions/"+r.String("id"), included).Want(200)
 	if changed.Int("lines.0.total") != 11500 || changed.Int("total") != 10000 || changed.Int("lines.0.appliedAmount.taxAmount") != 1500 {
@@ -82,6 +83,66 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 	wantBalances(t, w, map[string]int64{"5200": 11500, "1000": -10000, "2110": -1500})
 	w.Put("/transactions/"+r.String("id"), object{"payment": nil}).Want(200)
 	wantBalances(t, w, map[string]int64{"5200": 11500, "2200": -10000, "2110": -1500})
+}
+
+// A vendor's bill that contains its tax is paid whole, whatever the rate leaves of a cent: the vendor remits the tax, and the manager owes that
+// on the markup alone. What is on top of the bill can be the vendor's too, and what is inside can be the manager's to remit.
+func TestVendorGetsTheTaxOnTheBill(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		behavior, payee string
+		amount          int64
+		paid, tax, owed int64
+	}{
+		{"included", "", 10001, 10001, 1304, 0},
+		{"included", "", 9999, 9999, 1304, 0},
+		{"included", "", 3, 3, 0, 0},
+		{"included", "vendor", 11500, 11500, 1500, 0},
+		{"included", "authority", 11500, 10000, 1500, 1500},
+		{"excluded", "vendor", 10000, 11500, 1500, 0},
+		{"excluded", "", 10000, 10000, 1500, 1500},
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprint(c.amount, c.behavior, c.payee), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			tax := object{"taxRateId": w.tax, "taxBehavior": c.behavior}
+			if c.payee != "" {
+				tax["taxPayee"] = c.payee
+			}
+			r := w.Post("/transactions", object{"type": "expense", "date": "2026-01-15", "contactId": w.vendor, "lines": list{object{
+				"accountId": w.accounts["5200"], "amount": c.amount, "listingId": w.villa, "appliedAmount": tax,
+				"markup": object{"amount": 1150, "taxRateId": w.tax, "taxBehavior": "included"},
+			}}}).Want(201)
+			charged := c.paid + c.owed + 1150
+			if r.Int("total") != c.paid || r.Int("lines.0.total") != charged || r.Int("lines.0.appliedAmount.taxAmount") != c.tax {
+				t.Errorf("got %s", r.Body)
+			}
+			wantBalances(t, w, map[string]int64{"5200": charged, "2200": -c.paid, "4190": -1000, "2110": -c.owed - 150})
+			w.Put("/transactions/"+r.String("id"), object{"payment": object{"date": "2026-01-20"}}).Want(200)
+			wantBalances(t, w, map[string]int64{"5200": charged, "1000": -c.paid, "4190": -1000, "2110": -c.owed - 150})
+		})
+	}
+}
+
+// What was ever debited stays in the range that a number of an answer can tell, whatever the accounts, listings and months: a cent more is refused
+// and changes nothing.
+func TestBooksStayInTheSafeRange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	most := w.Post("/transactions", w.expense("2026-01-15", money.MaxCents-10)).Want(201).String("id")
+	w.Post("/transactions", with(w.expense("2026-02-15", 10), "accountId", w.accounts["2200"])).Want(201)
+	full := map[string]int64{"5200": money.MaxCents, "1000": 10 - money.MaxCents, "2200": -10}
+	wantBalances(t, w, full)
+	for _, body := range []object{w.expense("2026-01-15", 1), w.expense("2026-03-15", 1), w.expense("2026-03-15", money.MaxCents)} {
+		w.Post("/transactions", body).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
+		w.Post("/transactions?dryRun=true", body).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
+	}
+	w.Put("/transactions/"+most, object{"payment": object{"date": "2026-03-20"}}).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
+	wantBalances(t, w, full)
+	w.Put("/transactions/"+most, object{"status": "inactive"}).Want(200)
+	w.Post("/transactions", w.expense("2026-01-15", 1)).Want(201)
+	wantBalances(t, w, map[string]int64{"5200": 11, "1000": -1, "2200": -10})
 }
 
 // Bill and payment lock apart: a bill in closed books can still be paid on an open day, and nothing else of it changes.
@@ -102,33 +163,37 @@ func TestTypeRules(t *testing.T) {
 	w := newWorld(t)
 	oneLine := list{object{"assignment": "payout_distribution", "amount": 1, "party": "manager"}}
 	twoLines := append(slices.Clone(oneLine), oneLine...)
+	paid := w.statement("published", "2026-01-01", "2026-01-31", false)
 	payout := object{"type": "payout", "date": "2026-01-15", "lines": oneLine}
 	tests := map[string]struct {
 		body       object
 		code, path string
 	}{
-		"two lines of a payout":          {with(payout, "lines", twoLines), "exactlyOneLine", "lines"},
-		"two lines of a transfer":        {with(payout, "type", "transfer", "lines", twoLines), "exactlyOneLine", "lines"},
-		"attachments of a deposit":       {with(w.deposit("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"attachments of a payout":        {with(payout, "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"attachments of a transfer":      {with(payout, "type", "transfer", "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"unknown attachment":             {with(w.expense("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentNotFound", "attachmentIds.0"},
-		"payment of a deposit":           {with(w.deposit("2026-01-15", 1), "payment", object{"date": "2026-01-16"}), "paymentNotSupported", "payment"},
-		"opening balance by an expense":  {with(w.expense("2026-01-15", 1), "isOpeningBalance", true), "openingBalanceNotSupported", "isOpeningBalance"},
-		"no account":                     {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
-		"unknown assignment":             {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "assignment": "bank"}}), "enum", "lines.0.assignment"},
-		"unknown account":                {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.id()}}), "notFound", "lines.0.accountId"},
-		"unknown listing":                {with(payout, "lines", list{object{"amount": 1, "listingId": w.id()}}), "notFound", "lines.0.listingId"},
-		"unknown reservation":            {with(payout, "lines", list{object{"amount": 1, "reservationId": w.id()}}), "notFound", "lines.0.reservationId"},
-		"unknown contact":                {with(payout, "contactId", w.id()), "notFound", "contactId"},
-		"unknown bank":                   {with(payout, "accountId", w.id()), "notFound", "accountId"},
-		"unknown tax rate":               {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "appliedAmount": object{"taxRateId": w.id()}}}), "notFound", "lines.0.appliedAmount"},
-		"an owner without a listing":     {with(payout, "lines", list{object{"amount": 1, "party": "owners"}}), "required", "lines.0.listingId"},
-		"a listing of another stay":      {with(payout, "lines", list{object{"amount": 1, "reservationId": w.stay, "listingId": w.listingWithOwner("Other")}}), "listingMismatch", "lines.0.listingId"},
-		"a listing without an owner":     {with(payout, "lines", list{object{"amount": 1, "listingId": w.listing("Unowned")}}), "ownershipPeriodMissing", "lines.0.listingId"},
-		"a markup that nobody pays":      {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "markup": object{"amount": 1}}}), "markupNotSupported", "lines.0.markup"},
-		"a currency that does not exist": {with(payout, "currency", "XXX"), "currency", "currency"},
-		"a transfer to itself":           {with(payout, "type", "transfer", "lines", list{object{"amount": 1, "accountId": w.accounts["1000"]}}), "sameAccount", "lines.0.accountId"},
+		"two lines of a payout":           {with(payout, "lines", twoLines), "exactlyOneLine", "lines"},
+		"two lines of a transfer":         {with(payout, "type", "transfer", "lines", twoLines), "exactlyOneLine", "lines"},
+		"attachments of a deposit":        {with(w.deposit("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"attachments of a payout":         {with(payout, "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"attachments of a transfer":       {with(payout, "type", "transfer", "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"unknown attachment":              {with(w.expense("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentNotFound", "attachmentIds.0"},
+		"payment of a deposit":            {with(w.deposit("2026-01-15", 1), "payment", object{"date": "2026-01-16"}), "paymentNotSupported", "payment"},
+		"opening balance by an expense":   {with(w.expense("2026-01-15", 1), "isOpeningBalance", true), "openingBalanceNotSupported", "isOpeningBalance"},
+		"no account":                      {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
+		"unknown assignment":              {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "assignment": "bank"}}), "enum", "lines.0.assignment"},
+		"unknown account":                 {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.id()}}), "notFound", "lines.0.accountId"},
+		"unknown listing":                 {with(payout, "lines", list{object{"amount": 1, "listingId": w.id()}}), "notFound", "lines.0.listingId"},
+		"unknown reservation":             {with(payout, "lines", list{object{"amount": 1, "reservationId": w.id()}}), "notFound", "lines.0.reservationId"},
+		"unknown contact":                 {with(payout, "contactId", w.id()), "notFound", "contactId"},
+		"unknown bank":                    {with(payout, "accountId", w.id()), "notFound", "accountId"},
+		"unknown tax rate":                {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "appliedAmount": object{"taxRateId": w.id()}}}), "notFound", "lines.0.appliedAmount"},
+		"an owner without a listing":      {with(payout, "lines", list{object{"amount": 1, "party": "owners"}}), "required", "lines.0.listingId"},
+		"a listing of another stay":       {with(payout, "lines", list{object{"amount": 1, "reservationId": w.stay, "listingId": w.listingWithOwner("Other")}}), "listingMismatch", "lines.0.listingId"},
+		"a listing without an owner":      {with(payout, "lines", list{object{"amount": 1, "listingId": w.listing("Unowned")}}), "ownershipPeriodMissing", "lines.0.listingId"},
+		"a markup that nobody pays":       {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "markup": object{"amount": 1}}}), "markupNotSupported", "lines.0.markup"},
+		"a currency that does not exist":  {with(payout, "currency", "XXX"), "currency", "currency"},
+		"a stay in another currency":      {with(payout, "currency", "eur", "lines", list{object{"amount": 1, "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a deposit in another currency":   {with(w.deposit("2026-01-15", 1), "currency", "EUR", "lines", list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a statement of another currency": {with(payout, "currency", "eur", "lines", list{object{"amount": 1, "ownerStatementId": paid}}), "currencyMismatch", "lines.0.ownerStatementId"},
+		"a transfer to itself":            {with(payout, "type", "transfer", "lines", list{object{"amount": 1, "accountId": w.accounts["1000"]}}), "sameAccount", "lines.0.accountId"},
 		"amounts that cannot be added up": {with(w.deposit("2026-01-15", 1), "lines", list{
 			object{"amount": 9007199254740991, "assignment": "accountsReceivable"}, object{"amount": 1, "assignment": "accountsReceivable"},
 		}), "range", "lines.1.amount"},
@@ -140,6 +205,28 @@ func TestTypeRules(t *testing.T) {
 			continue
 		}
 		r.WantIssue(test.code, test.path)
+	}
+}
+
+// A change of either side is held to the currency of the other, and what waits for a reservation takes none of another currency.
+func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := w.Post("/transactions", with(w.deposit("2026-01-15", 500), "lines",
+		list{object{"amount": 500, "assignment": "accountsReceivable", "reservationId": w.stay}})).Want(201)
+	path := "/transactions/" + made.String("id")
+	w.Put(path, object{"currency": "eur"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "lines.0.reservationId")
+	w.Exec(`update reservation set currency = 'eur' where team_id = @team and id = @stay`, db.Args{"stay": w.stay})
+	w.Put(path, object{"description": "stored before"}).Want(200)
+	w.Put(path, object{"lines_create": list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.reservation(w.villa)}}}).Want(200)
+	w.Exec(`update reservation set confirmation_code = 'HM7' where team_id = @team and id = @stay`, db.Args{"stay": w.stay})
+	waits := with(w.deposit("2026-01-15", 500), "lines",
+		list{object{"amount": 500, "assignment": "accountsReceivable", "matchReservationConfirmationCode": "HM7"}})
+	if got := w.Post("/transactions", waits).Want(201).String("lines.0.matchStatus"); got != "unmatched" {
+		t.Errorf("a stay in euros takes dollars: %s", got)
+	}
+	if got := w.Post("/transactions", with(waits, "currency", "eur")).Want(201).ID("lines.0.reservationId"); got != w.stay {
+		t.Errorf("a stay in euros does not take euros: %v", got)
 	}
 }
 

@@ -64,6 +64,7 @@ type LineFields struct {
 type AppliedInput struct {
 	TaxRateID   id.ID       `json:"taxRateId"`
 	TaxBehavior TaxBehavior `json:"taxBehavior,omitempty" enum:"included,excluded" doc:"Absent: excluded."`
+	TaxPayee    TaxPayee    `json:"taxPayee,omitempty" doc:"Who gets the tax. vendor: it is on the vendor's bill and paid with it. authority: the manager owes it. Absent: vendor for a tax that is included, authority for one that is not."`
 }
 
 // MarkupInput is what is added to a cost that an owner bears.
@@ -258,6 +259,9 @@ func (l *Line) apply(f *LineFields) {
 	if f.ReservationID.Value != nil || f.OwnerStatementID.Value != nil {
 		l.ListingID = nil // given anew by the reservation or the statement
 	}
+	if f.ListingID.Present || f.ReservationID.Present {
+		l.FollowsReservation = false // until the reservation gives the listing
+	}
 	l.ListingID = f.ListingID.Or(l.ListingID)
 	if f.Assignment.Present || f.AccountID.Present {
 		l.Assignment, l.AccountID, l.Party = f.Assignment.Value, deref(f.AccountID.Value), f.Party.Value
@@ -265,7 +269,8 @@ func (l *Line) apply(f *LineFields) {
 	if f.AppliedAmount.Present {
 		l.AppliedAmount = nil
 		if a := f.AppliedAmount.Value; a != nil {
-			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: orExcluded(a.TaxBehavior)}
+			behavior := orExcluded(a.TaxBehavior)
+			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: behavior, TaxPayee: a.TaxPayee.or(behavior)}
 		}
 	}
 	if f.Markup.Present {

@@ -102,8 +102,9 @@ func (d *derivation) spend(trigger string) {
 	e.post()
 }
 
-// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes it from the manager's balance here,
-// and is there what the manager owes to, or has earned from, the trust: no loan between the two.
+// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes the money from the manager's balance
+// of this ledger and adds it to his balance of the other one. It is no loan: neither ledger owes the other anything afterwards, and over both
+// the manager has what he had.
 func (d *derivation) pay() {
 	e := d.event(ledger.TriggerPayout, d.t.Date)
 	for i := range d.t.Lines {
@@ -113,11 +114,13 @@ func (d *derivation) pay() {
 			e.line(i, "", l.Base())
 			continue
 		}
-		drawn, arrived := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base())
+		drawn, arrived, held := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base()), e.entry(i, ":held", -l.Base())
 		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
 		arrived.AccountID = l.AccountID
+		held.AccountID, held.Party = drawn.AccountID, ledger.Manager
 		e.add(d.ledgerOf(d.t.AccountID), drawn)
 		e.add(in, arrived)
+		e.add(in, held)
 	}
 	e.bank(d.t.AccountID, -d.t.Total)
 	e.post()
@@ -132,7 +135,7 @@ func (d *derivation) bill() {
 	e := d.event(ledger.TriggerExpense, d.t.Date)
 	e.charges()
 	for i := range d.t.Lines {
-		e.held(i, "payable", payable, -d.t.Lines[i].Base())
+		e.held(i, "payable", payable, -d.t.Lines[i].Payable())
 	}
 	e.post()
 	if d.t.Payment == nil {
@@ -140,27 +143,27 @@ func (d *derivation) bill() {
 	}
 	e = d.event(ledger.TriggerExpensePayment, d.t.Payment.Date)
 	for i := range d.t.Lines {
-		e.held(i, "payable", payable, d.t.Lines[i].Base())
+		e.held(i, "payable", payable, d.t.Lines[i].Payable())
 	}
 	e.bank(d.t.Payment.AccountID, -d.t.Total)
 	e.post()
 }
 
-// charges debits what the lines cost their party, credits the manager's markup and the taxes that are owed; the bases stay open.
+// charges debits what the lines cost their party, credits the manager's markup and the taxes that the manager owes; what vendors get stays open.
 func (e *event) charges() {
 	for i := range e.d.t.Lines {
 		l := &e.d.t.Lines[i]
-		markup, taxes := l.MarkupRevenue(), l.Taxes()
+		markup, owed := l.MarkupRevenue(), l.Owed()
 		e.line(i, "", l.Base())
 		e.line(i, ":markup", markup)
-		e.line(i, ":tax", taxes)
+		e.line(i, ":tax", l.Taxes())
 		if markup != 0 {
 			revenue := e.entry(i, ":markupRevenue", -markup)
 			revenue.AccountID, revenue.Party = e.d.assigned(account.ExpenseMarkup), ledger.Manager
 			e.add(e.home(l), revenue)
 		}
-		if taxes != 0 {
-			payable := e.entry(i, ":salesTax", -taxes)
+		if owed != 0 {
+			payable := e.entry(i, ":salesTax", -owed)
 			payable.AccountID = e.d.assigned(account.ExpenseSalesTax)
 			e.add(e.home(l), payable)
 		}

@@ -24,8 +24,8 @@ type Filter struct {
 	Last4                   []string     `query:"last4" json:"last4,omitempty" doc:"Last digits of the transaction's own bank account or its payment's."`
 	ContactID               *id.ID       `query:"contactId" json:"contactId,omitempty" doc:"The transaction's contact or a line's."`
 	ListingIDs              []id.ID      `query:"listingIds" json:"listingIds,omitempty"`
-	DateRange               string       `query:"dateRange" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	PaidAtRange             string       `query:"paidAtRange" json:"paidAtRange,omitempty" doc:"The same for the date on which money moved; an open bill has none."`
+	DateRange               string       `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	PaidAtRange             string       `query:"paidAtRange" format:"date-range" json:"paidAtRange,omitempty" doc:"The same for the date on which money moved; an open bill has none."`
 	IsDateRangeEndInclusive *bool        `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
 	PaidStatus              []PaidStatus `query:"paidStatus" json:"paidStatus,omitempty"`
 	Reconciled              *bool        `query:"reconciled" json:"reconciled,omitempty"`
@@ -159,7 +159,7 @@ type listInput struct {
 	page.Params
 	Sort string `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -date."`
 	Filter
-	IncludeLines bool `query:"includeLines"`
+	IncludeLines bool `query:"includeLines" doc:"With lines; a page of more than 20000 is refused with tooManyLines at limit and context.suggestedLimit."`
 	operation.Include
 }
 
@@ -167,6 +167,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	in.actor = tx.Actor.User
 	q := ListQuery(in.Filter)
 	q.Columns, q.Args["team"] = columns(in.IncludeLines), tx.Team
+	if in.IncludeLines {
+		const lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
+		if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
+			return nil, err
+		}
+	}
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

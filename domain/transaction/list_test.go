@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -301,4 +302,74 @@ func TestOpeningBalanceBeingUpdated(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A page with more lines than an answer can hold is refused with the limit that works; nothing is cut.
+func TestPagesOfTooManyLines(t *testing.T) {
+	t.Parallel()
+	byHand(t)
+	w := newWorld(t)
+	lines := make(list, 100)
+	for i := range lines {
+		lines[i] = object{"assignment": "accountsReceivable", "amount": 1}
+	}
+	one := w.Post("/transactions", object{"type": "deposit", "date": "2026-02-05", "lines": lines}).Want(201).ID("id")
+	w.Exec(`insert into transaction select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'short_ref', 'copy' || n))).*
+		from transaction t, generate_series(1, 219) n where t.team_id = @team and t.id = @id`, db.Args{"id": one})
+	w.Exec(`insert into transaction_line select (jsonb_populate_record(l, jsonb_build_object('id', gen_random_uuid(), 'transaction_id', t.id))).*
+		from transaction_line l join transaction t on t.team_id = l.team_id and t.id <> l.transaction_id where l.team_id = @team and l.transaction_id = @id`,
+		db.Args{"id": one})
+	const path = "/transactions?includeLines=true"
+	refused := w.Get(path+"&limit=250").WantError(apierr.CodeBadRequest, "").WantIssue("tooManyLines", "limit")
+	if refused.Int("context.suggestedLimit") != 200 {
+		t.Errorf("refused %s", refused.Body)
+	}
+	w.Get(path+"&limit=201&sort=-amount").WantIssue("tooManyLines", "limit")
+	if got := w.Get(path + "&limit=200").Want(200); got.Len("data") != 200 || got.Len("data.199.lines") != 100 {
+		t.Errorf("%d rows", got.Len("data"))
+	}
+	if got := w.Get(path + "&limit=250&offset=100").Want(200); got.Len("data") != 120 || got.Int("pagination.total") != 220 {
+		t.Errorf("the rest has %d rows", got.Len("data"))
+	}
+	if got := w.Get("/transactions?limit=250").Want(200); got.Len("data") != 220 {
+		t.Errorf("%d rows without lines", got.Len("data"))
+	}
+
+	rent := w.Post(templates, w.rent("contactId", nil, "lines", lines, "type", "deposit")).Want(201).ID("id")
+	w.Exec(`insert into transaction_template select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).*
+		from transaction_template t, generate_series(1, 219) where t.team_id = @team and t.id = @id`, db.Args{"id": rent})
+	if refused = w.Get(templates+"?limit=250").WantIssue("tooManyLines", "limit"); refused.Int("context.suggestedLimit") != 200 {
+		t.Errorf("refused %s", refused.Body)
+	}
+	if got := w.Get(templates + "?limit=200").Want(200); got.Len("data") != 200 {
+		t.Errorf("%d templates", got.Len("data"))
+	}
+}
+
+// A date that is probably a slip is told, and one that cannot be meant is refused.
+func TestDatesFarAhead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	year := day.Of(w.DB.Now()).AddYears(1)
+	if got := w.Post("/transactions", w.deposit(year.String(), 5)).Want(201); got.Len("issues") != 0 {
+		t.Errorf("a year ahead: %s", got.Body)
+	}
+	far := w.Post("/transactions", w.deposit(year.AddDays(1).String(), 5)).Want(201)
+	if far.Len("issues") != 1 || far.String("issues.0.code") != "dateFarAhead" || far.String("issues.0.severity") != "warning" ||
+		far.String("issues.0.context.date") != year.AddDays(1).String() || far.ID("issues.0.context.transactionId") != far.ID("id") {
+		t.Errorf("further ahead: %s", far.Body)
+	}
+	listed := w.Get("/transactions?sort=-date&limit=2").Want(200)
+	if listed.String("data.0.issues.0.code") != "dateFarAhead" || listed.Len("data.1.issues") != 0 {
+		t.Errorf("listed %s", listed.Body)
+	}
+	bill := w.Post("/transactions", with(w.expense("2026-02-01", 100), "payment", object{"date": year.AddDays(9).String()})).Want(201)
+	if bill.String("issues.0.context.date") != year.AddDays(9).String() {
+		t.Errorf("a payment further ahead: %s", bill.Body)
+	}
+	for _, date := range []string{"0001-01-01", "1989-12-31", "9999-12-31", day.Of(w.DB.Now()).AddYears(10).AddDays(1).String()} {
+		w.Post("/transactions", w.deposit(date, 5)).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "date")
+		w.Put("/transactions/"+far.String("id"), object{"date": date}).WantIssue("dateOutOfRange", "date")
+		w.Get("/transactions?dateRange="+date).WantIssue("dateOutOfRange", "dateRange")
+	}
 }

@@ -11,7 +11,8 @@ import (
 // waiting are the lines l of active transactions that name a reservation which is still to come.
 const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
 
-// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot.
+// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot; nor can one of another
+// currency, which is left to those who ask.
 const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
@@ -22,10 +23,11 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	linked, err := db.Select[id.ID](ctx, tx, `
 		with fits as (
 			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
-			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+` group by l.id having count(*) = 1),
+			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
+				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having count(*) = 1),
 		held as ( -- before the lines share them: see holdStays
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
-		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id)
+		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
 		from fits join held r on r.id = fits.reservation_id
 		where l.team_id = @team and l.id = fits.id returning r.id`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
@@ -34,19 +36,33 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	return linked, nil
 }
 
+// followStays moves the lines of stored transactions to the listing of the reservation that gave them theirs.
+func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update transaction_line l set listing_id = r.listing_id from reservation r
+		where l.team_id = @team and l.transaction_id = any(@ids) and l.follows_reservation
+			and r.team_id = l.team_id and r.id = l.reservation_id and r.listing_id is distinct from l.listing_id`,
+		db.Args{"team": tx.Team, "ids": transactions})
+	if err != nil {
+		return fmt.Errorf("move lines with their reservations: %w", err)
+	}
+	return nil
+}
+
 // match finds the reservations that the lines of drafts name and gives them to those that nobody linked by hand.
 func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	type place struct{ draft, line int }
 	var places []place
 	var codes, guests []*string
 	var listings []id.ID
+	var currencies []string
 	for i, d := range drafts {
 		for k := range d.Lines {
 			l := &d.Lines[k]
 			if l.ReservationID == nil && (l.MatchReservationConfirmationCode != nil || l.MatchReservationStripeGuestRef != nil) {
 				places = append(places, place{i, k})
 				codes, guests = append(codes, l.MatchReservationConfirmationCode), append(guests, l.MatchReservationStripeGuestRef)
-				listings = append(listings, deref(l.ListingID))
+				listings, currencies = append(listings, deref(l.ListingID)), append(currencies, d.Currency)
 			}
 		}
 	}
@@ -59,10 +75,11 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	}
 	fits, err := db.Select[fit](ctx, tx, `
 		select l.n::int as n, min(r.id::text)::uuid as reservation_id
-		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[]) with ordinality
-			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, n)) l join reservation r on `+found+`
+		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
+			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, currency, n)) l
+			join reservation r on `+found+` and r.currency = l.currency
 		where r.team_id = @team group by l.n having count(*) = 1`,
-		db.Args{"team": tx.Team, "codes": codes, "guests": guests, "listings": listings})
+		db.Args{"team": tx.Team, "codes": codes, "guests": guests, "listings": listings, "currencies": currencies})
 	if err != nil {
 		return fmt.Errorf("find the reservations that lines name: %w", err)
 	}

@@ -31,13 +31,16 @@ type PutGuestOpening struct {
 	Currency                 api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
 }
 
+// opened is which part of the opening balance of guests a line l is.
+var opened = account.ActingPart("l", account.AccountsReceivable, account.DeferredRevenue)
+
 func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*GuestOpening, error) {
 	o, err := db.Get[GuestOpening](ctx, tx, `
 		select coalesce(t.total, 0) as amount, coalesce(t.currency, m.default_currency) as currency, t.updated_at, t.id as transaction_id,
 			coalesce((select sum(l.amount)::bigint from transaction_line l where l.team_id = @team and l.transaction_id = t.id
-				and l.assignment = 'accountsReceivable'), 0) as accounts_receivable_amount,
+				and `+opened+` = 'accountsReceivable'), 0) as accounts_receivable_amount,
 			coalesce((select sum(l.amount)::bigint from transaction_line l where l.team_id = @team and l.transaction_id = t.id
-				and l.assignment = 'deferredRevenue'), 0) as deferred_revenue_amount
+				and `+opened+` = 'deferredRevenue'), 0) as deferred_revenue_amount
 		from team m left join opening_balance o on o.team_id = m.team_id
 			left join transaction t on t.team_id = o.team_id and t.id = o.transaction_id and t.status = 'active'
 		where m.team_id = @team`, db.Args{"team": tx.Team})
@@ -70,10 +73,7 @@ func mayOpen(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
 	case t.StatementStartAt == nil:
 		return nil, errNoStart
 	}
-	// The team's row comes before the opening trial balance's, as it does wherever journals are booked.
-	held, err := db.Get[bool](ctx, tx, `
-		select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0)) from team where team_id = @team for share`,
-		db.Args{"team": tx.Team})
+	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening balances: %w", err)
 	}
@@ -138,7 +138,11 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *openingTerms, curre
 	if err != nil {
 		return err
 	}
-	if same(old, at, currency.Value, lines) {
+	assigned, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("read the account assignments: %w", err)
+	}
+	if same(old, at, currency.Value, lines, assigned) {
 		return nil
 	}
 	if currency.Value == nil {
@@ -148,8 +152,8 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *openingTerms, curre
 	return err
 }
 
-// same reports that a stored opening deposit is the one that is wanted.
-func same(old *Transaction, at day.Day, currency *string, lines []LineInput) bool {
+// same reports that a stored opening deposit is the one that is wanted. A line that names the assigned account is one that names the assignment.
+func same(old *Transaction, at day.Day, currency *string, lines []LineInput, assigned map[account.Assignment]id.ID) bool {
 	if old.Status != Active || old.Date != at || len(old.Lines) != len(lines) {
 		return false
 	}
@@ -159,7 +163,8 @@ func same(old *Transaction, at day.Day, currency *string, lines []LineInput) boo
 		}
 	}
 	for i := range lines {
-		if old.Lines[i].Amount != lines[i].Amount || deref(old.Lines[i].Assignment) != *lines[i].Assignment.Value {
+		l, part := &old.Lines[i], *lines[i].Assignment.Value
+		if l.Amount != lines[i].Amount || deref(l.Assignment) != part && l.AccountID != assigned[part] {
 			return false
 		}
 	}

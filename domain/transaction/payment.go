@@ -40,15 +40,17 @@ func (u *Update) describes() bool {
 }
 
 // guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and of one that a provider was
-// asked to pay, with 409 paymentAttempted, until that attempt was put away. The transaction is locked, so no attempt begins meanwhile
+// asked to pay, with 409 paymentAttempted, until that attempt was put away. To archive it, a payment that waits for approval is no attempt yet:
+// it is taken back with the transaction. The transaction is locked, so no attempt begins meanwhile
 // (RSN-38, RSN-39).
-func guard(ctx context.Context, tx *db.Tx, one id.ID) error {
+func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	by, err := db.Get[string](ctx, tx, `
 		select case
 			when exists (select from payment_return where team_id = @team and transaction_id = @id)
 				or exists (select from payment_return where team_id = @team and original_id = @id) then 'return'
-			when exists (select from payment where team_id = @team and transaction_id = @id and recovered_at is null) then 'payment'
-			else '' end`, db.Args{"team": tx.Team, "id": one})
+			when exists (select from payment where team_id = @team and transaction_id = @id and recovered_at is null
+				and not (@archive and status = 'awaitingApproval')) then 'payment'
+			else '' end`, db.Args{"team": tx.Team, "id": one, "archive": archive})
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for payments of a transaction: %w", err)

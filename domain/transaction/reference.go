@@ -23,7 +23,7 @@ type terms struct {
 }
 
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team for share`, db.Args{"team": tx.Team})
+	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
@@ -50,7 +50,8 @@ func (s idSet) list() []id.ID {
 type references struct {
 	accounts     map[id.ID]accountFact
 	contacts     map[id.ID]bool
-	reservations map[id.ID]id.ID // its listing
+	reservations map[id.ID]id.ID  // its listing
+	currencies   map[id.ID]string // of reservations and statements
 	statements   map[id.ID]statementFact
 	listings     map[id.ID]string // its status
 	templates    map[id.ID]bool
@@ -78,9 +79,10 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	}
 	listings, rates := idSet{}, idSet{}
 	for _, d := range drafts {
+		stored := d.storedLines()
 		for i := range d.Lines {
 			l := &d.Lines[i]
-			r.giveListing(l)
+			r.giveListing(l, stored[l.ID])
 			listings.add(deref(l.ListingID))
 			if l.AppliedAmount != nil {
 				rates.add(l.AppliedAmount.TaxRateID)
@@ -99,16 +101,18 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	return r, r.loadListings(ctx, tx, listings.list())
 }
 
-func (r *references) giveListing(l *Line) {
-	if l.ListingID != nil {
-		return
+// giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement. A line that is sent again
+// as it is stored, listing and all, goes on following its reservation.
+func (r *references) giveListing(l, stored *Line) {
+	stay := r.reservations[deref(l.ReservationID)]
+	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) && deref(stored.ListingID) == deref(l.ListingID) {
+		l.FollowsReservation = true
 	}
-	given := r.reservations[deref(l.ReservationID)]
-	if given.IsZero() {
-		given = r.statements[deref(l.OwnerStatementID)].listing
-	}
-	if !given.IsZero() {
-		l.ListingID = &given
+	switch statement := r.statements[deref(l.OwnerStatementID)].listing; {
+	case !stay.IsZero() && (l.ListingID == nil || l.FollowsReservation):
+		l.ListingID, l.FollowsReservation = &stay, true
+	case l.ListingID == nil && !statement.IsZero():
+		l.ListingID = &statement
 	}
 }
 
@@ -127,10 +131,10 @@ const namedSQL = `
 	union all select 'closed', id, case type when 'nonPosting' then 'nonPostingAccount' else 'accountInactive' end, null from account
 		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
-	union all select 'reservation', id, '', listing_id from reservation where team_id = @team and id = any(@reservations)
+	union all select 'reservation', id, currency, listing_id from reservation where team_id = @team and id = any(@reservations)
 	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
 	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)
-	union all select 'paidPeriod', id, '', ownership_period_id from statement where team_id = @team and id = any(@statements)`
+	union all select 'paidPeriod', id, currency, ownership_period_id from statement where team_id = @team and id = any(@statements)`
 
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
@@ -155,7 +159,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	}
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
 	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
-	r.facts.Paid = map[id.ID]id.ID{}
+	r.facts.Paid, r.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
 	for _, n := range found {
 		a := r.accounts[n.ID]
 		switch n.Kind {
@@ -175,11 +179,11 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 		case "contact":
 			r.contacts[n.ID] = true
 		case "reservation":
-			r.reservations[n.ID] = n.Other
+			r.reservations[n.ID], r.currencies[n.ID] = n.Other, n.Detail
 		case "template":
 			r.templates[n.ID] = true
 		case "paidPeriod":
-			r.facts.Paid[n.ID] = n.Other
+			r.facts.Paid[n.ID], r.currencies[n.ID] = n.Other, n.Detail
 		case "statement":
 			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
 		}

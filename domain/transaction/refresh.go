@@ -28,30 +28,75 @@ func Handlers() map[string]job.Handler {
 }
 
 func refreshListingTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args listing.RefreshArgs) (db.Work, error) {
-	return deriving(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (int, error) {
-		return refreshListings(ctx, tx, []id.ID{args.ListingID})
+	return nil, refreshListing(ctx, d, scope, args.ListingID)
+}
+
+// refreshListing derives the journals around a listing some at a time, so that no change of the team waits for all of them. Transactions come
+// first, as in RefreshListings.
+func refreshListing(ctx context.Context, d *db.DB, scope db.Scope, listingID id.ID) error {
+	var transactions, stays []id.ID
+	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		if transactions, err = ofListings(ctx, tx, []id.ID{listingID}); err != nil {
+			return err
+		}
+		stays, err = staysOf(ctx, tx, listingID)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	underived := 0
+	for some := range slices.Chunk(transactions, refreshChunk) {
+		left := 0
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			_, left, err = refresh(ctx, tx, some, ledger.Lenience{SkipLocked: true})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		underived += left
+	}
+	for some := range slices.Chunk(stays, refreshChunk) {
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			_, err := reservation.Refresh(ctx, tx, some, ledger.Lenience{SkipLocked: true})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return failUnderived(underived)
+}
+
+// staysOf are the reservations of a listing, in the order of their ids.
+func staysOf(ctx context.Context, tx *db.Tx, listingID id.ID) ([]id.ID, error) {
+	ids, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = @listing order by id`,
+		db.Args{"team": tx.Team, "listing": listingID})
+	if err != nil {
+		return nil, fmt.Errorf("find the reservations of a listing: %w", err)
+	}
+	return ids, nil
 }
 
 func refreshTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args ledger.RefreshArgs) (db.Work, error) {
-	return deriving(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (int, error) {
-		_, left, err := refresh(ctx, tx, args.IDs, ledger.Lenience{SkipLocked: !args.Strict})
-		return left, err
-	})
-}
-
-// deriving does what it can in one transaction. What it cannot derive makes the operation fail afterwards, so that nobody takes the rest for
-// all.
-func deriving(ctx context.Context, d *db.DB, scope db.Scope, do func(ctx context.Context, tx *db.Tx) (left int, err error)) (db.Work, error) {
-	var left int
+	left := 0
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		left, err = do(ctx, tx)
+		_, left, err = refresh(ctx, tx, args.IDs, ledger.Lenience{SkipLocked: !args.Strict})
 		return err
 	})
-	if err == nil && left > 0 {
-		err = operation.FailAs(operation.OperationFailed, fmt.Errorf("the journals of %d transactions cannot be derived", left))
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	return nil, failUnderived(left)
+}
+
+// failUnderived makes an operation fail for what could not be derived, after the rest was, so that nobody takes the rest for all.
+func failUnderived(left int) error {
+	if left == 0 {
+		return nil
+	}
+	return operation.FailAs(operation.OperationFailed, fmt.Errorf("the journals of %d transactions cannot be derived", left))
 }
 
 // OfListings is what a change of the owners of listings does about the journals booked on them.
@@ -67,10 +112,14 @@ func outdateListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
 		if o.Transactions, err = ofListings(ctx, tx, []id.ID{v}); err != nil {
 			return err
 		}
-		o.Reservations, err = db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = @listing`,
+		if o.Reservations, err = staysOf(ctx, tx, v); err != nil {
+			return err
+		}
+		o.Journals, err = db.Select[id.ID](ctx, tx, `
+			select distinct journal_id from journal_line where team_id = @team and party = 'owners' and listing_id = @listing`,
 			db.Args{"team": tx.Team, "listing": v})
 		if err != nil {
-			return fmt.Errorf("find the reservations of a listing: %w", err)
+			return fmt.Errorf("find the journals of a listing: %w", err)
 		}
 		if err := ledger.MarkStale(ctx, tx, o); err != nil {
 			return err
@@ -94,25 +143,20 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 // RefreshListings derives the journals of every reservation of some listings, and of every transaction with a line on them, save those that
 // a lock holds.
 func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
-	_, err := refreshListings(ctx, tx, listingIDs)
-	return err
-}
-
-func refreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (left int, err error) {
 	ids, err := ofListings(ctx, tx, listingIDs)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	// Transactions come first: a change of one locks it before the reservations that it names.
-	if _, left, err = refresh(ctx, tx, ids, ledger.Lenience{SkipLocked: true}); err != nil {
-		return 0, err
+	if _, _, err = refresh(ctx, tx, ids, ledger.Lenience{SkipLocked: true}); err != nil {
+		return err
 	}
-	return left, reservation.RefreshListings(ctx, tx, listingIDs)
+	return reservation.RefreshListings(ctx, tx, listingIDs)
 }
 
 // Refresh derives the journals of these transactions anew and stores what differs. A transaction whose journal cannot be derived any
 // more, because its listing lost its ownership period or an account its assignment, keeps the one it has, counts as skipped and is marked as
-// failed. Lines that wait for a reservation get it when it is there.
+// failed. Lines that wait for a reservation get it when it is there, and lines that have their listing from one follow it.
 func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
 	change, left, err := refresh(ctx, tx, ids, l)
 	change.Skipped += left
@@ -140,6 +184,9 @@ func refreshSome(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience)
 	}
 	linked, err := linkLines(ctx, tx, ids)
 	if err != nil {
+		return change, 0, err
+	}
+	if err := followStays(ctx, tx, ids); err != nil {
 		return change, 0, err
 	}
 	stored, err := byIDs(ctx, tx, ids)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/ledger"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -41,6 +42,46 @@ func statusOf(ctx context.Context, tx *db.Tx, around []surroundings) (map[id.ID]
 	return statuses, nil
 }
 
+// AwaitingApproval is the issue of a payment that waits for a second person: as it should, so it is no error.
+const AwaitingApproval = "paymentAwaitingApproval"
+
+// Issues are the payments of transactions that have not brought their money.
+func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, error) {
+	type found struct {
+		IssueContext
+
+		Code string
+	}
+	rows, err := db.Select[found](ctx, tx, `
+		select transaction_id, payment_id, contact_id, amount, currency, code from payment_not_received
+		where team_id = @team and transaction_id = any(@ids) order by payment_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read the payments that were not received: %w", err)
+	}
+	out := make(map[id.ID][]Issue, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		severity := "error"
+		if r.Code == AwaitingApproval {
+			severity = "warning"
+		}
+		out[r.TransactionID] = append(out[r.TransactionID], Issue{Code: r.Code, Severity: severity, Context: r.IssueContext})
+	}
+	return out, nil
+}
+
+// farAhead is the issue of a transaction that is dated more than a year ahead.
+func (t *Transaction) farAhead(today day.Day) []Issue {
+	last := t.Date
+	if t.Payment != nil {
+		last = day.Max(last, t.Payment.Date)
+	}
+	if !last.After(today.AddYears(1)) {
+		return nil
+	}
+	return []Issue{{Code: "dateFarAhead", Severity: "warning", Context: IssueContext{TransactionID: t.ID, Date: last}}}
+}
+
 // show fills in what transactions tell beside their own rows: what holds their journals, and whether these are current.
 func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
@@ -62,6 +103,10 @@ func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if err != nil {
 		return err
 	}
+	issues, err := Issues(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
 	records := make(map[id.ID][]id.ID, len(around))
 	for i := range around {
 		records[around[i].ID] = around[i].Records
@@ -69,6 +114,7 @@ func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	for i := range all {
 		t := &all[i]
 		t.JournalStatus = statuses[t.ID]
+		t.Issues = append(append([]Issue{}, issues[t.ID]...), t.farAhead(day.Of(tx.Now))...)
 		var held bool
 		if t.Lock, held = locks[t.ID]; !held {
 			t.Lock = ledger.Unlocked()

@@ -23,8 +23,15 @@ const head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.descr
 	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
 
-// paidStatus of a transaction t with account a: only a bill can be open.
-const paidStatus = `case when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid' else 'paid' end`
+// paidStatus of a transaction t with account a. A bill is open until it was paid; money of a bill or payout that did not arrive, or came back,
+// is open again.
+const paidStatus = `case
+	when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid'
+	when t.type not in ('expense', 'payout') or t.total <= 0 then 'paid'
+	else (select case when open.cents >= t.total then 'unpaid' when open.cents > 0 then 'underpaid' else 'paid' end from (select
+			coalesce((select sum(n.missing) from payment_not_received n where n.team_id = t.team_id and n.transaction_id = t.id), 0)
+			+ coalesce((select -sum(x.total) from payment_return r join transaction x on x.team_id = r.team_id and x.id = r.transaction_id
+				where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return' and x.status = 'active'), 0) as cents) open) end`
 
 // linesOf are the lines l, with the columns of transaction_line, of a parent t that is a transaction or a template.
 func linesOf(rows, template, condition string) string {
@@ -32,14 +39,15 @@ func linesOf(rows, template, condition string) string {
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
 		'account', jsonb_build_object('id', l.account_id, 'code', la.code, 'name', coalesce(la.name, '')), 'amount', l.amount,
 		'appliedAmount', case when l.tax_rate_id is not null then
-			jsonb_build_object('taxRateId', l.tax_rate_id, 'taxBehavior', l.tax_behavior, 'taxAmount', l.tax_amount) end,
+			jsonb_build_object('taxRateId', l.tax_rate_id, 'taxBehavior', l.tax_behavior, 'taxPayee', coalesce(l.tax_payee, 'authority'),
+				'taxAmount', l.tax_amount) end,
 		'markup', case when l.markup_amount is not null then jsonb_build_object('amount', l.markup_amount,
 			'taxRateId', l.markup_tax_rate_id, 'taxBehavior', l.markup_tax_behavior, 'taxAmount', l.markup_tax_amount) end,
 		'total', l.total, 'listingId', l.listing_id, 'listing', case when li.id is not null then
 			jsonb_build_object('id', li.id, 'name', li.name, 'uniqueRef', li.unique_ref, 'shortRef', li.short_ref) end,
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then jsonb_build_object('id', r.id, 'shortRef', r.short_ref,
 			'confirmationCode', r.confirmation_code, 'uniqueRef', r.unique_ref, 'status', r.status, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
-		'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
+		'followsReservation', coalesce(l.follows_reservation, false), 'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
 		'contact', case when lc.id is not null then jsonb_build_object('id', lc.id, 'name', lc.name) end,
 		'recurringTemplate', case when ` + template + ` is not null then jsonb_build_object('id', ` + template + `) end,
 		'matchReservationConfirmationCode', l.match_confirmation_code, 'matchReservationStripeGuestRef', l.match_stripe_guest_ref,
@@ -130,6 +138,7 @@ type lineRow struct {
 	Amount            money.Cents         `json:"amount"`
 	TaxRateID         *id.ID              `json:"tax_rate_id"`
 	TaxBehavior       *TaxBehavior        `json:"tax_behavior"`
+	TaxPayee          *TaxPayee           `json:"tax_payee"`
 	TaxAmount         money.Cents         `json:"tax_amount"`
 	MarkupAmount      *money.Cents        `json:"markup_amount"`
 	MarkupTaxRateID   *id.ID              `json:"markup_tax_rate_id"`
@@ -144,6 +153,7 @@ type lineRow struct {
 	MatchCode         *string             `json:"match_confirmation_code"`
 	MatchGuest        *string             `json:"match_stripe_guest_ref"`
 	MatchType         *string             `json:"match_line_type_classification"`
+	Follows           bool                `json:"follows_reservation"`
 }
 
 const insertHeads = `
@@ -166,12 +176,14 @@ const updateHeads = `
 // lineColumns are the columns of a line; lineTypes are their types in a JSON document.
 const (
 	lineColumns = `id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
-		tax_behavior, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
-		contact_id, statement_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification`
+		tax_behavior, tax_payee, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
+		contact_id, statement_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification,
+		follows_reservation`
 	lineTypes = `id uuid, transaction_id uuid, position integer, unique_ref text, description text,
-		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_amount bigint, markup_amount bigint,
+		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_payee text, tax_amount bigint, markup_amount bigint,
 		markup_tax_rate_id uuid, markup_tax_behavior text, markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid,
-		contact_id uuid, statement_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text`
+		contact_id uuid, statement_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text,
+		follows_reservation boolean`
 	insertLines = `insert into transaction_line (team_id, ` + lineColumns + `)
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
 )
@@ -248,9 +260,10 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 			AccountID: l.AccountID, Amount: l.Amount, Total: l.Total, ListingID: l.ListingID, ReservationID: l.ReservationID,
 			ContactID: l.ContactID, StatementID: l.OwnerStatementID, Party: l.Party, MatchCode: l.MatchReservationConfirmationCode,
 			MatchGuest: l.MatchReservationStripeGuestRef, MatchType: l.MatchLineTypeClassification,
+			Follows: l.FollowsReservation,
 		}
 		if a := l.AppliedAmount; a != nil {
-			r.TaxRateID, r.TaxBehavior, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, a.TaxAmount
+			r.TaxRateID, r.TaxBehavior, r.TaxPayee, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, &a.TaxPayee, a.TaxAmount
 		}
 		if m := l.Markup; m != nil {
 			r.MarkupAmount, r.MarkupTaxRateID, r.MarkupTaxBehavior, r.MarkupTaxAmount = &m.Amount, m.TaxRateID, m.TaxBehavior, m.TaxAmount

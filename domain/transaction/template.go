@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Template is a transaction that repeats. Its instances are transactions of their own, at most one for each of its dates.
@@ -88,10 +89,28 @@ func (t *Template) next() (next *day.Day) {
 	return next
 }
 
-// due are the open dates up to today.
-func (t *Template) due(today day.Day) (dates []day.Day) {
-	t.open(&today, func(d day.Day) bool { dates = append(dates, d); return true })
-	return dates
+// due are the open dates up to today, the first atOnce of them; through is the last day that they account for.
+func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
+	through = today
+	t.open(&today, func(d day.Day) bool {
+		if len(dates) == t.atOnce() {
+			through = dates[len(dates)-1]
+			return false
+		}
+		dates = append(dates, d)
+		return true
+	})
+	return dates, through
+}
+
+// atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be too many.
+func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
+
+// runs is how many transactions it takes to make all that is due.
+func (t *Template) runs(today day.Day) int {
+	n := 0
+	t.open(&today, func(day.Day) bool { n++; return true })
+	return max(1, (n+t.atOnce()-1)/t.atOnce())
 }
 
 // instance is the transaction of a date, as a caller would create it. Assignments are resolved when it is made.
@@ -120,8 +139,11 @@ func (l *Line) input() LineInput {
 	if l.Assignment != nil {
 		in.AccountID = api.Opt[id.ID]{}
 	}
+	if l.FollowsReservation {
+		in.ListingID = api.Opt[id.ID]{}
+	}
 	if a := l.AppliedAmount; a != nil {
-		in.AppliedAmount = api.Set(AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior})
+		in.AppliedAmount = api.Set(AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior, TaxPayee: a.TaxPayee})
 	}
 	if m := l.Markup; m != nil {
 		in.Markup = api.Set(MarkupInput{Amount: m.Amount, TaxRateID: opt(m.TaxRateID), TaxBehavior: opt(m.TaxBehavior)})

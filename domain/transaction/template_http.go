@@ -24,13 +24,15 @@ func templateEndpoints() []api.Endpoint {
 			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: templateTag, Summary: "Make instances of a recurring template",
 			Scopes: write, DryRun: true, Also: runAlso(),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
-				"`dates` is null. A date that has one already is passed over. A dry run makes them in the request, answers 200 with the transactions and " +
-				"keeps nothing. Failures in order: 404; `transactionInactive` for an archived template; in a dry run those of createTransaction.",
+				"`dates` is null. A date that has one already is passed over. Of all that is due, each task of the operation makes at most 1000 instances " +
+				"with at most 20000 lines together, the earliest first; `dates` that come to more lines are refused with `tooManyLines`. A dry run makes " +
+				"those of the first task in the request, answers 200 with the transactions and keeps nothing. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction.",
 		}, startRun, runNow)
 	}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: templateTag, Summary: "List recurring templates", Scopes: read,
+			Doc: "With their lines: a page of more than 20000 is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
 		}, listTemplates),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: templateTag, Summary: "Create a recurring template",
@@ -86,6 +88,9 @@ func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*pag
 	}
 	if in.Search != "" {
 		q.And("(t.description ilike @search or t.unique_ref ilike @search or c.name ilike @search)", db.Args{"search": page.Like(in.Search)})
+	}
+	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, "jsonb_array_length(t.lines)"); err != nil {
+		return nil, err
 	}
 	found, err := page.List[Template](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -20,9 +21,12 @@ import (
 // RunKind is the kind of the task that makes the instances of a recurring template.
 const RunKind = "transaction.recurring"
 
+// maxDates is how many dates a run can name, and how many instances it makes in one transaction.
+const maxDates = 1000
+
 // RunRequest says for which dates instances are made.
 type RunRequest struct {
-	Dates api.Opt[[]day.Day] `json:"dates,omitzero" maxItems:"1000" doc:"Absent or null: every due date. A date that the pattern does not have is made as well."`
+	Dates api.Opt[[]day.Day] `json:"dates,omitzero" maxItems:"1000" doc:"Absent or null: every due date; the dry run answers with the first 1000, or as many as have 20000 lines. A date that the pattern does not have is made as well."`
 }
 
 type runInput struct {
@@ -70,10 +74,16 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	if t.Status != Active {
 		return nil, errTemplateArchived
 	}
+	args, tasks := in.args(), 1
+	if args.Dates == nil {
+		tasks = t.runs(day.Of(tx.Now))
+	} else if err := t.bound(args.Dates); err != nil {
+		return nil, err
+	}
 	target := operation.Resource{Type: operation.RecurringTransactionTemplate, ID: in.ID, Role: operation.Target}
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.RecurringTransactionRun, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: []operation.Task{{Kind: RunKind, Args: in.args()}},
+		Tasks: slices.Repeat([]operation.Task{{Kind: RunKind, Args: args}}, tasks),
 	})
 	return &RunAnswer{Acknowledgement: ack}, err
 }
@@ -105,7 +115,16 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
-// run makes the instances of a template that are still missing, all or none. Holding the template makes runs take turns, so that no date
+// bound refuses dates whose instances would have too many lines together.
+func (t *Template) bound(dates []day.Day) error {
+	if len(dates) <= t.atOnce() {
+		return nil
+	}
+	return apierr.BadRequest.At(issueAt("The instances have more than 20000 lines", "tooManyLines", "dates")).
+		With(map[string]any{"suggestedLimit": t.atOnce()})
+}
+
+// run makes the instances of a template that are still missing, all or none; of what is due the first atOnce. Holding the template makes runs take turns, so that no date
 // gets two.
 func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
 	t, err := template(ctx, tx, args.TemplateID, true)
@@ -116,13 +135,16 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
 		return nil, errTemplateArchived
 	}
 	today := day.Of(tx.Now)
-	dates := t.due(today)
+	dates, through := t.due(today)
 	if args.Dates != nil {
+		if err = t.bound(args.Dates); err != nil {
+			return nil, err
+		}
 		if dates, err = missing(ctx, tx, t.ID, args.Dates); err != nil {
 			return nil, err
 		}
-	} else if t.DoneThrough == nil || t.DoneThrough.Before(today) {
-		t.DoneThrough = &today
+	} else if t.DoneThrough == nil || t.DoneThrough.Before(through) {
+		t.DoneThrough = &through
 	}
 	t.Made = append(t.Made, dates...)
 	all, err := instances(ctx, tx, t, dates)

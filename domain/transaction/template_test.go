@@ -197,6 +197,50 @@ func TestRunTemplate(t *testing.T) {
 	w.Post(templates+"/"+w.id().String()+"/run?dryRun=false", object{}).WantError(apierr.CodeNotFound, "")
 }
 
+// What is due of a template from long ago is made a bounded part at a time, and all of it in the end.
+func TestRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	byHand(t)
+	w := newWorld(t)
+	today := day.Of(w.DB.Now())
+	w.Exec(`update team set statement_start_at = '1990-01-01' where team_id = @team`, nil)
+	daily := func(from string, lines int) string {
+		all := make(list, lines)
+		for i := range all {
+			all[i] = object{"accountId": w.accounts["5200"], "amount": 1}
+		}
+		body := w.rent("date", from, "contactId", nil, "pattern", object{"frequency": "daily"}, "lines", all)
+		return templates + "/" + w.Post(templates, body).Want(201).String("id")
+	}
+	w.Post(templates, w.rent("date", "0001-01-01")).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "date")
+	ever := w.Post(daily("1990-01-01", 1)+"/run?dryRun=true", object{}).Want(200)
+	if ever.Len("data") != 1000 || ever.String("data.999.date") != "1992-09-26" {
+		t.Errorf("of a daily template since 1990: %d up to %s", ever.Len("data"), ever.String("data.999.date"))
+	}
+	long := daily("1990-01-01", 100)
+	if got := w.Post(long+"/run?dryRun=true", object{}).Want(200); got.Len("data") != 200 {
+		t.Errorf("of a template with 100 lines: %d", got.Len("data"))
+	}
+	dates := make(list, 201)
+	for i := range dates {
+		dates[i] = today.AddDays(-i).String()
+	}
+	for _, dry := range []string{"true", "false"} {
+		refused := w.Post(long+"/run?dryRun="+dry, object{"dates": dates}).WantError(apierr.CodeBadRequest, "").WantIssue("tooManyLines", "dates")
+		if refused.Int("context.suggestedLimit") != 200 {
+			t.Errorf("refused %s", refused.Body)
+		}
+	}
+
+	path := daily(today.AddDays(-1001).String(), 1) // 1002 dates
+	ack := w.Post(path+"/run?dryRun=false", object{}).Want(202)
+	w.Work()
+	made := w.Get(path).Want(200)
+	if made.Int("instancesCount") != 1002 || made.String("nextTransactionInstanceAt") != today.AddDays(1).String() {
+		t.Errorf("after %s: %s", w.Get("/operations/"+ack.String("operationId")).Body, made.Body)
+	}
+}
+
 // However many runs there are at once, a date gets one instance.
 func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,30 @@ const (
 	TaxExcluded TaxBehavior = "excluded"
 )
 
+// TaxPayee is who gets the tax on a line's amount.
+type TaxPayee string
+
+// The payees of a tax: the vendor, whose bill has it and who remits it, or the authority, to which the manager owes it.
+const (
+	TaxToVendor    TaxPayee = "vendor"
+	TaxToAuthority TaxPayee = "authority"
+)
+
+// Enum lists the payees.
+func (TaxPayee) Enum() []string { return []string{string(TaxToVendor), string(TaxToAuthority)} }
+
+// or is the payee, or the usual one: a tax that the bill contains is the vendor's, one that comes on top of it is charged by the manager.
+func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
+	switch {
+	case p != "":
+		return p
+	case behavior == TaxIncluded:
+		return TaxToVendor
+	default:
+		return TaxToAuthority
+	}
+}
+
 // Transaction is a movement of money with what it is for.
 type Transaction struct {
 	ID               id.ID       `json:"id"`
@@ -65,9 +89,10 @@ type Transaction struct {
 	ContactID        *id.ID      `json:"contactId"`
 	Contact          *ContactRef `json:"contact" doc:"Vendor or owner."`
 	Payment          *Payment    `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
-	PaidStatus       PaidStatus  `json:"paidStatus" doc:"unpaid for a bill without a payment. A payment pays a bill in full, so that it is never paid in part."`
+	PaidStatus       PaidStatus  `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout whose money a payment provider did not move, gave back or does not answer for; underpaid for a payout of which a part came back. A payment pays a bill in full."`
 	Total            money.Cents `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
 	AttachmentIDs    []id.ID     `json:"attachmentIds"`
+	Issues           []Issue     `json:"issues" db:"-"`
 	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
 	CreatedAt        day.Instant `json:"createdAt"`
 	UpdatedAt        day.Instant `json:"updatedAt"`
@@ -80,6 +105,23 @@ type Transaction struct {
 	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
+// Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be a slip.
+type Issue struct {
+	Code     string       `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Severity string       `json:"severity" enum:"error,warning"`
+	Context  IssueContext `json:"context"`
+}
+
+// IssueContext says which payment an issue is about, or for dateFarAhead which date.
+type IssueContext struct {
+	TransactionID id.ID       `json:"transactionId"`
+	PaymentID     id.ID       `json:"paymentId,omitzero"`
+	ContactID     id.ID       `json:"contactId,omitzero"`
+	Amount        money.Cents `json:"amount,omitzero" doc:"Cents of the payment."`
+	Currency      string      `json:"currency,omitempty"`
+	Date          day.Day     `json:"date,omitzero" db:"-" doc:"The date that lies ahead, the transaction's or its payment's; of dateFarAhead only."`
+}
+
 // Payment is a bill's payment on a date of its own.
 type Payment struct {
 	Date      day.Day `json:"date"`
@@ -88,25 +130,28 @@ type Payment struct {
 
 // Line is one purpose of a transaction's money.
 type Line struct {
-	ID               id.ID               `json:"id"`
-	UniqueRef        *string             `json:"uniqueRef"`
-	Description      *string             `json:"description"`
-	Assignment       *account.Assignment `json:"assignment" doc:"The assignment that gave the account, null when the account was named."`
-	AccountID        id.ID               `json:"accountId"`
-	Account          AccountRef          `json:"account"`
-	Amount           money.Cents         `json:"amount" doc:"Cents, without markup, and without the tax when that is excluded."`
-	AppliedAmount    *Applied            `json:"appliedAmount"`
-	Markup           *Markup             `json:"markup"`
-	Total            money.Cents         `json:"total" doc:"Cents charged: amount, markup and the excluded taxes of both."`
-	ListingID        *id.ID              `json:"listingId"`
-	Listing          *ListingRef         `json:"listing"`
-	ReservationID    *id.ID              `json:"reservationId"`
-	Reservation      *ReservationRef     `json:"reservation"`
-	OwnerStatementID *id.ID              `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	Party            *ledger.Party       `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
-	ContactID        *id.ID              `json:"contactId"`
-	Contact          *ContactRef         `json:"contact"`
-	Issues           []LineIssue         `json:"issues"`
+	ID            id.ID               `json:"id"`
+	UniqueRef     *string             `json:"uniqueRef"`
+	Description   *string             `json:"description"`
+	Assignment    *account.Assignment `json:"assignment" doc:"The assignment that gave the account, null when the account was named."`
+	AccountID     id.ID               `json:"accountId"`
+	Account       AccountRef          `json:"account"`
+	Amount        money.Cents         `json:"amount" doc:"Cents, without markup, and without the tax when that is excluded."`
+	AppliedAmount *Applied            `json:"appliedAmount"`
+	Markup        *Markup             `json:"markup"`
+	Total         money.Cents         `json:"total" doc:"Cents charged: amount, markup and the excluded taxes of both."`
+	ListingID     *id.ID              `json:"listingId"`
+	Listing       *ListingRef         `json:"listing"`
+	ReservationID *id.ID              `json:"reservationId"`
+	Reservation   *ReservationRef     `json:"reservation"`
+	// FollowsReservation is also what a stored line is moved by: see followStays.
+	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
+
+	OwnerStatementID *id.ID        `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	Party            *ledger.Party `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ContactID        *id.ID        `json:"contactId"`
+	Contact          *ContactRef   `json:"contact"`
+	Issues           []LineIssue   `json:"issues"`
 
 	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
 
@@ -143,6 +188,7 @@ type TemplateRef struct {
 type Applied struct {
 	TaxRateID   id.ID       `json:"taxRateId"`
 	TaxBehavior TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
+	TaxPayee    TaxPayee    `json:"taxPayee" doc:"vendor: it is paid with the bill. authority: the manager owes it, on the account assigned expense_salesTax."`
 	TaxAmount   money.Cents `json:"taxAmount" doc:"Cents of tax, computed."`
 }
 

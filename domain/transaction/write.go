@@ -63,7 +63,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, errArchived
 	}
 	if !u.describes() {
-		if err := guard(ctx, tx, one); err != nil {
+		if err := guard(ctx, tx, one, false); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	if err != nil {
 		return err
 	}
-	if err := guard(ctx, tx, one); err != nil {
+	if err := guard(ctx, tx, one, archive); err != nil {
 		return err
 	}
 	reverse := func(context.Context, *db.Tx) error { return nil }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/id"
 )
 
@@ -32,13 +33,17 @@ type param struct {
 	pattern  *regexp.Regexp
 	min, max *int64
 	maxItems int
+	format   string
 }
 
 // Resolver lets an input check what no tag can say. Its issues make the request a 400.
 type Resolver interface{ Resolve() []apierr.Issue }
 
 var (
-	idType     = reflect.TypeFor[id.ID]()
+	idType      = reflect.TypeFor[id.ID]()
+	dateFormats = map[reflect.Type]string{
+		reflect.TypeFor[day.Day](): "date", reflect.TypeFor[day.Month](): monthFormat, reflect.TypeFor[day.Instant](): "date-time",
+	}
 	cursorType = reflect.TypeFor[Cursor]()
 	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
@@ -72,6 +77,9 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 		p.slice, p.typ = true, p.typ.Elem()
 	}
 	p.mustBind()
+	if p.format = f.Tag.Get("format"); p.format == "" {
+		p.format = dateFormats[p.typ]
+	}
 	if items, err := strconv.Atoi(f.Tag.Get("maxItems")); err == nil {
 		p.maxItems = items
 	}
@@ -153,7 +161,7 @@ func parseQuery(raw string) (map[string]string, []apierr.Issue) {
 }
 
 // bindParams fills the declared parameters of in.
-func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, cursor func(string) (Cursor, bool)) []apierr.Issue {
+func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, accepted day.Range, cursor func(string) (Cursor, bool)) []apierr.Issue {
 	var issues []apierr.Issue
 	for i := range p.params {
 		pa := &p.params[i]
@@ -177,6 +185,8 @@ func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.V
 		}
 		if issue := pa.set(field, text); issue != nil {
 			issues = append(issues, *issue)
+		} else if outside(pa.format, text, accepted) {
+			issues = append(issues, pa.issue(dateOutOfRange, codeOutOfRange))
 		}
 	}
 	return issues
@@ -206,11 +216,11 @@ func (p *param) issue(message, code string) apierr.Issue {
 
 func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 	if p.slice {
-		parts := strings.Split(text, ",")
-		if len(parts) > p.maxItems {
+		if strings.Count(text, ",") >= p.maxItems {
 			issue := p.issue("List has too many items", "tooMany")
 			return &issue
 		}
+		parts := strings.Split(text, ",")
 		out := reflect.MakeSlice(reflect.SliceOf(p.typ), len(parts), len(parts))
 		for i, part := range parts {
 			if issue := p.setOne(out.Index(i), part); issue != nil {

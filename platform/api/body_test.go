@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 )
 
 const marker = "zq-marker-zq"
@@ -45,6 +46,31 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 			t.Errorf("%s is echoed: %s", body, r.Body)
 		}
 	}
+}
+
+// The oldest day is 1990-01-01 and the last is ten years from today, in bodies and in queries, in every form of a date.
+func TestDatesHaveBounds(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	last := day.Of(x.DB.Now().AddDate(10, 0, 0))
+	for text, fine := range map[string]bool{
+		"1990-01-01": true, "1989-12-31": false, "0001-01-01": false, "9999-12-31": false, last.String(): true, last.AddDays(1).String(): false,
+	} {
+		status := 400
+		if fine {
+			status = 201
+		}
+		for field, value := range map[string]string{"on": text, "at": text + "T00:00:00Z"} {
+			r := x.Post("/toys", `{"name":"n","kind":"owner","`+field+`":"`+value+`"}`).Want(status)
+			if !fine {
+				r.WantIssue("dateOutOfRange", field)
+			}
+		}
+	}
+	x.Post("/toys", `{"name":"n","kind":"owner","month":"1989-12"}`).Want(400).WantIssue("dateOutOfRange", "month")
+	x.Post("/toys", `{"name":"n","kind":"owner","at":"1990-01-01T00:30:00+01:00"}`).Want(400).WantIssue("dateOutOfRange", "at")
+	x.Post("/toys", `{"name":"n","kind":"owner","at":"0000-01-01T00:00:00Z"}`).Want(400)
+	x.Post("/toys", `{"name":"n","kind":"owner","month":"1990-01"}`).Want(201)
 }
 
 func TestGoodBodiesArrive(t *testing.T) {

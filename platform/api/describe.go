@@ -59,7 +59,7 @@ func (dateText) Schema(huma.Registry) *huma.Schema {
 
 // Schema describes a month.
 func (monthText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Pattern: `^\d{4}-(0[1-9]|1[0-2])$`}
+	return &huma.Schema{Type: "string", Format: monthFormat, Pattern: `^\d{4}-(0[1-9]|1[0-2])$`}
 }
 
 func schemaName(t reflect.Type, hint string) string {

@@ -63,6 +63,8 @@ type Endpoint struct {
 	PartnerOnly bool
 	// DryRun routes declare the query parameter dryRun.
 	DryRun bool
+	// Exclusive routes change what many journals are derived from: no other write of the team runs beside them.
+	Exclusive bool
 	// Frozen routes also work while the team's writes are frozen.
 	Frozen bool
 	// Status of a success; 0 means 200.
@@ -184,6 +186,7 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {
 	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
+		ctx = context.WithValue(ctx, draining{}, s.draining)
 		out, err := f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
 		return answer(out), err
 	}

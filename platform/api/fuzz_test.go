@@ -2,9 +2,13 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"net/url"
-	"reflect"
+	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"stayledger/platform/api"
 )
@@ -34,45 +38,76 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// What is accepted is JSON, and the tree is what the decoder will see.
-func FuzzStrictJSON(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":1,"a":2}`, `[1,-0,1e3,1.5,9007199254740993]`, `"\u0000"`, `{"a":{"b":[null,true,"x"]}} x`, `[1 2]`, "\xff", `{"a" 1}`, `[1}`, `01`} {
+// The decoder of the standard library, asked token by token, accepts the same texts and finds the same fault in them.
+func FuzzCheckJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `[1,-0,1e3,1.5,9007199254740993]`, `"\u0000"`, `{"a":{"b":[null,true,"x"]}} x`, `[1 2]`, "\xff", `{"a" 1}`,
+		`[1}`, `01`, `-`, `1.`, `1e`, `.5`, `"\x"`, `"\u12"`, `"\ud800"`, "\"\x00\"", `[[],[{}],{"":[]}]`, "{\"a\u2028\":1}", ` [ ] `, `{"a":1,}`, `[,]`, `tru`, `nulll`, "\x00", "\ufeff{}",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		tree, issues, err := api.StrictJSON([]byte(text))
-		if err != nil {
-			return
+		issues, err := api.CheckJSON([]byte(text))
+		o := oracle{dec: json.NewDecoder(strings.NewReader(text))}
+		o.dec.UseNumber()
+		want := o.value(0)
+		if _, more := o.dec.Token(); want == nil && !errors.Is(more, io.EOF) || !utf8.ValidString(text) {
+			want = errors.New("more, or invalid UTF-8")
 		}
-		if !json.Valid([]byte(text)) {
-			t.Fatalf("%q is accepted", text)
+		if (err == nil) != (want == nil) {
+			t.Fatalf("%q: got %v, want %v", text, err, want)
 		}
-		if len(issues) > 0 {
-			return
-		}
-		var want any
-		if err := json.Unmarshal([]byte(text), &want); err != nil {
-			t.Fatal(err)
-		}
-		if got := floats(tree); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q is %v, the decoder sees %v", text, got, want)
+		if err == nil && len(issues) != min(o.faults, 100) {
+			t.Errorf("%q: got %v, want %d", text, issues, o.faults)
 		}
 	})
 }
 
-// floats makes all numbers what the plain decoder makes of them.
-func floats(v any) any {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case []any:
-		for i := range v {
-			v[i] = floats(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = floats(v[k])
-		}
+// oracle counts what no body may have.
+type oracle struct {
+	dec    *json.Decoder
+	faults int
+}
+
+func (o *oracle) value(depth int) error {
+	token, err := o.dec.Token()
+	if err != nil {
+		return err
 	}
-	return v
+	switch t := token.(type) {
+	case json.Delim:
+		if depth == 64 {
+			return errors.New("nested too deeply")
+		}
+		seen := map[string]bool{}
+		for o.dec.More() {
+			if t == '{' {
+				key, err := o.dec.Token()
+				if err != nil {
+					return err
+				}
+				name, _ := key.(string)
+				o.count(seen[name])
+				o.count(strings.ContainsRune(name, 0))
+				seen[name] = true
+			}
+			if err := o.value(depth + 1); err != nil {
+				return err
+			}
+		}
+		_, err := o.dec.Token()
+		return err
+	case json.Number:
+		n, err := strconv.ParseFloat(string(t), 64)
+		o.count(err != nil || n >= 1<<53 || n <= -(1<<53) || strings.ContainsAny(string(t), "eE") || t == "-0")
+	case string:
+		o.count(strings.ContainsRune(t, 0))
+	}
+	return nil
+}
+
+func (o *oracle) count(fault bool) {
+	if fault {
+		o.faults++
+	}
 }

@@ -2,14 +2,17 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 )
 
 const key = "Idempotency-Key"
@@ -137,4 +140,32 @@ func TestAKeyIsFreeAgainAfterADay(t *testing.T) {
 	if n := contacts(x); n != 2 {
 		t.Errorf("%d rows", n)
 	}
+}
+
+// Of five thousand answers, those go whose day is over; the others still answer, and the keys that went are free.
+func TestOldAnswersAreForgotten(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	body := object{"name": "n", "kind": "owner"}
+	first := x.Post("/toys", body, key, "kept").Want(201)
+	x.Exec(`insert into api_idempotency (team_id, user_id, key, request_hash, status, headers, body, created_at)
+		select @team, @user, 'old' || n, '', 201, '{}', '', now() - interval '24 hours 1 minute' from generate_series(1, 5000) n`, db.Args{"user": x.User})
+	x.Exec(`update api_idempotency set created_at = created_at - interval '23 hours 50 minutes' where team_id = @team and key = 'kept'`, nil)
+	for _, e := range api.Every() {
+		if err := e.Do(t.Context(), x.DB); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var left int64
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		left, err = db.Get[int64](ctx, tx, `select count(*) from api_idempotency where team_id = @team`, db.Args{"team": tx.Team})
+		return err
+	})
+	if left != 1 {
+		t.Errorf("%d answers are kept, want 1", left)
+	}
+	if again := x.Post("/toys", body, key, "kept").Want(201); !bytes.Equal(first.Body, again.Body) {
+		t.Error("an answer was forgotten before its day was over")
+	}
+	x.Post("/toys", body, key, "old1").Want(201)
 }

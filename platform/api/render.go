@@ -47,7 +47,41 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 	if err := enc.Encode(out); err != nil {
 		return nil, err
 	}
+	if unsafeNumber(b.Bytes()) {
+		return nil, errUnsafe
+	}
 	return &rendered{status: status, body: b.Bytes()}, nil
+}
+
+// errUnsafe is an answer that holds a number which clients would read as another one. A write that would answer so changes nothing.
+var errUnsafe = apierr.BadRequest.At(apierr.Issue{Message: "The figures add up to more than the safe range", Code: "range", Path: []any{}})
+
+// unsafeNumber reports whether a JSON text holds an integer beyond the safe range.
+func unsafeNumber(body []byte) bool {
+	const most = "9007199254740991"
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case c == '"':
+			for i++; i < len(body) && body[i] != '"'; i++ {
+				if body[i] == '\\' {
+					i++
+				}
+			}
+		case '0' <= c && c <= '9':
+			from := i
+			for i < len(body) && '0' <= body[i] && body[i] <= '9' {
+				i++
+			}
+			if n := i - from; n > len(most) || n == len(most) && string(body[from:i]) > most {
+				return true
+			}
+			for i < len(body) && strings.IndexByte("0123456789.eE+-", body[i]) >= 0 {
+				i++ // what is behind the point is no integer
+			}
+			i--
+		}
+	}
+	return false
 }
 
 func (s *Server) succeed(w http.ResponseWriter, r *http.Request, rc *requestContext, out any) int {
@@ -174,13 +208,28 @@ func condition(r *http.Request, err error) *apierr.Error {
 	switch {
 	case errors.As(err, &known) && known != nil:
 		return known
-	case errors.Is(err, db.ErrUnavailable), db.IsLockTimeout(err), db.SQLState(err) == "40001", db.SQLState(err) == "40P01":
+	case db.SQLState(err) == "22003": // a sum that no integer of the database holds
+		return errUnsafe.Because(err)
+	case errors.Is(err, db.ErrUnavailable):
 		return apierr.ServiceUnavailable.Because(err)
+	case db.IsLockTimeout(err), db.SQLState(err) == "40001", db.SQLState(err) == "40P01":
+		return errBusy.Because(err)
 	case errors.Is(err, context.DeadlineExceeded), db.SQLState(err) == "57014":
-		if r.Method == http.MethodGet {
-			return apierr.GatewayTimeout.RetryAfter(apierr.ServiceUnavailable.Delay()).Because(err)
+		late := apierr.GatewayTimeout
+		if db.SQLState(err) == "57014" { // the database's, not a provider's
+			late = errSlow
 		}
-		return apierr.GatewayTimeout.Because(err)
+		if r.Method == http.MethodGet {
+			late = late.RetryAfter(apierr.ServiceUnavailable.Delay())
+		}
+		return late.Because(err)
 	}
 	return apierr.From(err)
 }
+
+var (
+	// A wait for what others are changing that came to its bound is errBusy; nothing was changed.
+	errBusy = apierr.New(apierr.CodeServiceUnavailable, "", "Others are changing the same data").RetryAfter(apierr.ServiceUnavailable.Delay())
+	// A statement that took longer than it may is errSlow; nothing was changed.
+	errSlow = apierr.New(apierr.CodeGatewayTimeout, "", "Request took too long")
+)

@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -40,10 +42,15 @@ type Config struct {
 	FormerKeys [][]byte
 	// PublicURL is the service's own address without a trailing slash.
 	PublicURL string
+	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is answered, and what it gives
+	// beside it is called with the status of the answer.
+	Trace func(r *http.Request, e *Endpoint) (*http.Request, func(status int))
 	// Observe is told about every answered request.
 	Observe func(endpoint string, status int, took time.Duration)
 	// UploadPace is how fast uploads have to come in; the zero value stands for 64 KiB in every 10 seconds and 10 minutes in all.
 	UploadPace Pace
+	// WritePatience is how long a client may take to read each 64 KiB of an answer; the zero value stands for 30 seconds.
+	WritePatience time.Duration
 	// Title and Description head the published description.
 	Title, Description string
 }
@@ -56,6 +63,8 @@ type Server struct {
 	plans     []plan
 	registry  huma.Registry
 	published *huma.OpenAPI
+	draining  chan struct{}
+	drain     sync.Once
 }
 
 // plan is what is prepared once per endpoint.
@@ -84,7 +93,7 @@ type requestContext struct {
 
 // NewServer prepares the endpoints. It panics on a list that contradicts itself.
 func NewServer(c Config, endpoints []Endpoint) *Server {
-	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry()}
+	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry(), draining: make(chan struct{})}
 	s.plans = make([]plan, len(endpoints))
 	seen := map[string]bool{}
 	for i := range endpoints {
@@ -116,8 +125,24 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 // Handle adds a route outside the contract: a page, a probe, the metrics.
 func (s *Server) Handle(method, path string, h http.HandlerFunc) { s.router.Method(method, path, h) }
 
+// Drain says that the server is about to stop: requests that only wait are answered with what there is. Others are served as before.
+func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
+
+// draining is the key of a context under which it has the channel of its server.
+type draining struct{}
+
+// Draining is closed when the server that the context of an External endpoint belongs to is about to stop; nil without a server.
+func Draining(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(draining{}).(chan struct{})
+	return c
+}
+
 // ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := newPatient(w, s.WritePatience)
+	defer p.wait() // for what is sent after the endpoint has returned
+	s.router.ServeHTTP(p, r)
+}
 
 func (s *Server) prepare(e *Endpoint) plan {
 	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}}
@@ -180,6 +205,11 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 		start := time.Now()
 		rc := &requestContext{plan: p, requestID: requestID(r, start)}
 		status := 0
+		if s.Trace != nil {
+			traced, ended := s.Trace(r, p.endpoint)
+			r = traced
+			defer func() { ended(status) }()
+		}
 		defer func() {
 			if crash := recover(); crash != nil {
 				status = s.fail(w, r, rc, fmt.Errorf("panic: %v\n%s", crash, debug.Stack()))
@@ -209,14 +239,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		}
 		rc.scope = scope
 	}
-	rc.scope.RequestID, rc.scope.Timeout = rc.requestID, e.Timeout
+	rc.scope.RequestID, rc.scope.Timeout, rc.scope.Exclusive = rc.requestID, e.Timeout, e.Exclusive
 	query, err := s.strictQuery(r, rc)
 	if err != nil {
 		return nil, err
 	}
 	in := reflect.New(e.in)
-	issues := p.bindParams(r, query, in.Elem(), func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
-	bodyIssues, err := s.bindBody(w, r, rc, in.Elem())
+	accepted := day.Accepted(day.Of(s.now()))
+	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
+	bodyIssues, err := s.bindBody(w, r, rc, in.Elem(), accepted)
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +266,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		}
 	}
 	return e.run(r.Context(), s, rc, in)
+}
+
+// now is the clock of the database's transactions; a server without a database has its own.
+func (s *Server) now() time.Time {
+	if s.DB == nil {
+		return time.Now()
+	}
+	return s.DB.Now()
 }
 
 // resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers with the part's
@@ -297,7 +336,7 @@ func SchemaLocation(e *Endpoint) string {
 	return "#/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(e.Path) + "/" + strings.ToLower(e.Method)
 }
 
-func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) ([]apierr.Issue, error) {
+func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
 	if rc.plan.uploadIndex != nil {
 		return nil, s.bindUpload(w, r, rc, in)
 	}
@@ -323,7 +362,7 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 	if rc.plan.body == nil {
 		return nil, nil
 	}
-	return rc.plan.bindBody(s.registry, body, in)
+	return rc.plan.bindBody(s.registry, body, in, accepted)
 }
 
 func (s *Server) observe(r *http.Request, rc *requestContext, status int, start time.Time) {

@@ -1,52 +1,99 @@
 package api
 
 import (
-	"fmt"
-	"net/mail"
-	"regexp"
+	"bytes"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
-	"stayledger/platform/id"
 )
 
-// maxIssues bounds an answer: a body can hold more mistakes than anyone wants to read.
-const maxIssues = 100
+const (
+	// An answer tells maxIssues at most: a body can hold more mistakes than anyone wants to read.
+	maxIssues = 100
+	// The longest field name that an issue has in its path is of maxNamed bytes.
+	maxNamed = 200
+	// An object whose schema does not name its fields can have maxFields.
+	maxFields = 1000
+	// A list whose schema does not say how long it can be has maxListItems at most.
+	maxListItems = 30_000
+	// A body can hold maxLoose values in all that no schema describes. Each costs up to 300 bytes when it is decoded.
+	maxLoose = 50_000
+)
 
-// validator checks a JSON tree against a schema of the description. It is stricter than the library's own: names are case-sensitive, null
-// is refused where the schema does not allow it, also for fields that can be absent, and an issue inside a nullable object has its own path.
+// validator reads a body once and holds it to its schema, a schema of the description, while it does. It builds nothing of it and remembers the
+// names of the fields of open objects only, so that the memory it needs does not depend on the body. It is stricter than the library's own:
+// names are case-sensitive, null is refused where the schema does not allow it, also for fields that can be absent, and an issue inside a
+// nullable object has its own path. Whatever the schema says it refuses what Go's decoder lets pass: duplicate fields, NUL characters, and
+// numbers that are not safe integers or plain decimals.
 type validator struct {
+	scanner
 	registry huma.Registry
-	path     []any
+	accepted day.Range
+	path     []step
+	fields   [][]byte // of the open objects, the innermost last
+	loose    int
+	strict   []apierr.Issue // what no schema allows; told before the rest
 	issues   []apierr.Issue
 }
 
-func (v *validator) refuse(message, code string) {
-	if len(v.issues) < maxIssues {
-		v.issues = append(v.issues, apierr.Issue{Message: message, Code: code, Path: append([]any{}, v.path...), Schema: "body"})
+// step is a field or an index of a path.
+type step struct {
+	field []byte // nil for an index
+	index int
+}
+
+// checkBody holds a body to a schema. It fails when the body is no JSON. The days of accepted are those that dates may have.
+func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepted day.Range) ([]apierr.Issue, error) {
+	if !utf8.Valid(body) {
+		return nil, errUTF8
 	}
+	v := validator{scanner: scanner{text: body}, registry: registry, accepted: accepted}
+	if err := v.value(schema, 0); err != nil {
+		return nil, err
+	}
+	if v.peek() != 0 || v.at < len(body) {
+		return nil, errTrailer
+	}
+	if len(v.strict) > 0 {
+		return v.strict, nil
+	}
+	return v.issues, nil
 }
 
-func (v *validator) at(segment any, check func()) {
-	v.path = append(v.path, segment)
-	check()
-	v.path = v.path[:len(v.path)-1]
+func (v *validator) refuse(message, code string) { v.add(&v.issues, message, code) }
+
+func (v *validator) add(to *[]apierr.Issue, message, code string) {
+	if len(*to) == maxIssues {
+		return
+	}
+	path := make([]any, 0, len(v.path))
+	for _, s := range v.path {
+		if len(s.field) > maxNamed {
+			break
+		}
+		if s.field == nil {
+			path = append(path, s.index)
+		} else {
+			path = append(path, string(s.field))
+		}
+	}
+	*to = append(*to, apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"})
 }
 
-// resolve follows references and looks into "a value or null".
-func (v *validator) resolve(s *huma.Schema) (schema *huma.Schema, nullable bool) {
+func (v *validator) up() { v.path = v.path[:len(v.path)-1] }
+
+// resolveSchema follows references and looks into "a value or null".
+func resolveSchema(registry huma.Registry, s *huma.Schema) (schema *huma.Schema, nullable bool) {
 	for s != nil {
 		nullable = nullable || s.Nullable
 		switch {
 		case s.Ref != "":
-			s = v.registry.SchemaFromRef(s.Ref)
+			s = registry.SchemaFromRef(s.Ref)
 		case len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null":
 			s, nullable = s.AnyOf[0], true
 		default:
@@ -56,44 +103,93 @@ func (v *validator) resolve(s *huma.Schema) (schema *huma.Schema, nullable bool)
 	return &huma.Schema{}, nullable
 }
 
-func (v *validator) check(schema *huma.Schema, value any) {
-	s, nullable := v.resolve(schema)
-	if value == nil && (nullable || s.Type == "") {
-		return
+// mismatches are the issues of a value that is not of the type of its schema.
+var mismatches = map[string][2]string{
+	huma.TypeBoolean: {"Value is not true or false", "boolean"},
+	huma.TypeInteger: {"Value is not an integer", "integer"},
+	huma.TypeNumber:  {"Value is not a number", "number"},
+	huma.TypeString:  {"Value is not text", "string"},
+	huma.TypeArray:   {"Value is not a list", "array"},
+	huma.TypeObject:  {"Value is not an object", "object"},
+}
+
+// is reports whether a value of a type is what the schema asks for, and refuses it otherwise. No schema asks for nothing.
+func (v *validator) is(s *huma.Schema, types ...string) bool {
+	if s == nil || s.Type == "" {
+		return false
 	}
-	switch s.Type {
-	case huma.TypeBoolean:
-		if _, ok := value.(bool); !ok {
-			v.refuse("Value is not true or false", "boolean")
+	if slices.Contains(types, s.Type) {
+		return true
+	}
+	if issue, ok := mismatches[s.Type]; ok {
+		v.refuse(issue[0], issue[1])
+	}
+	return false
+}
+
+// value reads one value. A nil schema lets everything pass, for values that were refused already; an empty one describes values that are kept
+// as they come, whose number is bounded.
+func (v *validator) value(schema *huma.Schema, depth int) error {
+	var s *huma.Schema
+	nullable := true
+	if schema != nil {
+		s, nullable = resolveSchema(v.registry, schema)
+		if s.Type == "" {
+			if v.loose++; v.loose == maxLoose+1 {
+				v.refuse("Body holds too many values of free form", "tooManyValues")
+			}
 		}
-	case huma.TypeInteger, huma.TypeNumber:
-		v.number(s, value)
-	case huma.TypeString:
-		v.text(s, value)
-	case huma.TypeArray:
-		v.array(s, value)
-	case huma.TypeObject:
-		v.object(s, value)
+	}
+	switch b := v.peek(); b {
+	case '{', '[':
+		if depth == maxDepth {
+			return errTooDeep
+		}
+		v.at++
+		if b == '{' {
+			return v.object(s, depth)
+		}
+		return v.array(s, depth)
+	case '"':
+		t, err := v.string()
+		if t.nul {
+			v.add(&v.strict, "Text holds a NUL character", "nulCharacter")
+		}
+		if err == nil && v.is(s, huma.TypeString) {
+			v.text(s, t)
+		}
+		return err
+	case 't', 'f':
+		v.is(s, huma.TypeBoolean)
+		if b == 't' {
+			return v.literal("true")
+		}
+		return v.literal("false")
+	case 'n':
+		if !nullable {
+			v.is(s)
+		}
+		return v.literal("null")
+	default:
+		raw, err := v.number()
+		if err == nil {
+			v.amount(s, raw)
+		}
+		return err
 	}
 }
 
-func (v *validator) number(s *huma.Schema, value any) {
-	var n float64
-	switch given := value.(type) {
-	case int64:
-		n = float64(given) // exact: the scanner refuses what is not safe
-	case float64:
-		if s.Type == huma.TypeInteger {
-			v.refuse("Value is not an integer", "integer")
-			return
-		}
-		n = given
-	default:
-		if s.Type == huma.TypeInteger {
-			v.refuse("Value is not an integer", "integer")
-			return
-		}
-		v.refuse("Value is not a number", "number")
+func (v *validator) amount(s *huma.Schema, raw []byte) {
+	n, whole, ok := plain(raw)
+	if !ok {
+		v.add(&v.strict, "Number is outside the safe range or not in plain notation", "unsafeNumber")
+		return
+	}
+	types := []string{huma.TypeNumber, huma.TypeInteger}
+	if !whole {
+		types = types[:1]
+	}
+	if !v.is(s, types...) {
 		return
 	}
 	if s.Minimum != nil && n < *s.Minimum || s.Maximum != nil && n > *s.Maximum ||
@@ -102,135 +198,207 @@ func (v *validator) number(s *huma.Schema, value any) {
 	}
 }
 
-func (v *validator) text(s *huma.Schema, value any) {
-	text, ok := value.(string)
-	if !ok {
-		v.refuse("Value is not text", "string")
-		return
-	}
+func (v *validator) text(s *huma.Schema, t token) {
 	if len(s.Enum) > 0 {
-		if !slices.Contains(s.Enum, any(text)) {
+		if !slices.Contains(s.Enum, any(t.String())) {
 			v.refuse("Value is not one of the allowed values", "enum")
 		}
 		return
 	}
-	if n := utf8.RuneCountInString(text); s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
-		v.refuse("Text is too short or too long", "length")
+	if s.MinLength != nil || s.MaxLength != nil {
+		if n := t.length(); s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
+			v.refuse("Text is too short or too long", "length")
+			return
+		}
+	}
+	if s.Format == "" && s.Pattern == "" {
 		return
 	}
+	text := t.String()
 	known, message, code := format(s.Format, text)
 	switch {
 	case message != "":
 		v.refuse(message, code)
 	case !known && s.Pattern != "" && !compiled(s.Pattern).MatchString(text):
 		v.refuse("Value is malformed", "malformed")
+	case outside(s.Format, text, v.accepted):
+		v.refuse(dateOutOfRange, codeOutOfRange)
 	}
 }
 
-// format checks the formats that inputs use; known means that the format says more than a pattern could.
-func format(name, text string) (known bool, message, code string) {
-	var err error
-	switch name {
-	case "uuid":
-		message, code = "Value is not a uuid", "uuid"
-		_, err = id.Parse(text)
-	case "date":
-		message, code = "Value is not a date", "date"
-		var d day.Day
-		err = d.UnmarshalText([]byte(text))
-	case "date-time":
-		message, code = "Value is not a date-time", "dateTime"
-		_, err = time.Parse(time.RFC3339Nano, text)
-	case "email":
-		message, code = "Value is not an e-mail address", "email"
-		var a *mail.Address
-		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
-			err = mail.ErrHeaderNotPresent
+func (v *validator) array(s *huma.Schema, depth int) error {
+	list := v.is(s, huma.TypeArray)
+	limit, lowest := maxListItems, 0
+	var items *huma.Schema
+	var seen map[string]bool
+	switch {
+	case list:
+		if items = s.Items; items == nil {
+			items = anything
 		}
-	default:
-		return false, "", ""
+		if s.MaxItems != nil {
+			limit = *s.MaxItems
+		}
+		if s.MinItems != nil {
+			lowest = *s.MinItems
+		}
+		if s.UniqueItems {
+			seen = map[string]bool{}
+		}
+	case s != nil && s.Type == "":
+		items = s
 	}
-	if err == nil {
-		return name != "email", "", ""
-	}
-	return true, message, code
-}
-
-var patterns sync.Map // of *regexp.Regexp by text
-
-func compiled(pattern string) *regexp.Regexp {
-	if known, ok := patterns.Load(pattern); ok {
-		return known.(*regexp.Regexp) //nolint:errcheck,forcetypeassert // Nothing else is stored.
-	}
-	made := regexp.MustCompile(pattern)
-	patterns.Store(pattern, made)
-	return made
-}
-
-func (v *validator) array(s *huma.Schema, value any) {
-	list, ok := value.([]any)
-	if !ok {
-		v.refuse("Value is not a list", "array")
-		return
-	}
-	if s.MinItems != nil && len(list) < *s.MinItems || s.MaxItems != nil && len(list) > *s.MaxItems {
-		v.refuse("List has too few or too many items", "items")
-		return
-	}
-	if s.UniqueItems {
-		seen := make(map[string]bool, len(list))
-		for _, item := range list {
-			key := fmt.Sprintf("%T %v", item, item)
-			if seen[key] {
+	before := len(v.issues)
+	n := 0
+	for going := v.peek() != ']'; going; n++ {
+		if list && n == limit {
+			items, seen = nil, nil // the list is refused: nothing more is asked of it
+			v.issues = v.issues[:before]
+		}
+		v.peek()
+		start := v.at
+		v.path = append(v.path, step{index: n})
+		err := v.value(items, depth+1)
+		v.up()
+		if err != nil {
+			return err
+		}
+		if seen != nil {
+			item := string(bytes.TrimSpace(v.scanner.text[start:v.at]))
+			if seen[item] {
 				v.refuse("List holds an item twice", "unique")
-				break
+				seen = nil
+			} else {
+				seen[item] = true
 			}
-			seen[key] = true
+		}
+		if going, err = v.more(']'); err != nil {
+			return err
 		}
 	}
-	if s.Items == nil {
-		return
+	if n == 0 {
+		v.at++
 	}
-	for i, item := range list {
-		v.at(i, func() { v.check(s.Items, item) })
+	if list && (n < lowest || n > limit) {
+		v.issues = v.issues[:before]
+		v.refuse("List has too few or too many items", "items")
 	}
+	return nil
 }
 
-func (v *validator) object(s *huma.Schema, value any) {
-	fields, ok := value.(map[string]any)
-	if !ok {
-		v.refuse("Value is not an object", "object")
-		return
+// anything is the schema of values that are kept as they come.
+var anything = &huma.Schema{}
+
+func (v *validator) object(s *huma.Schema, depth int) error {
+	typed := v.is(s, huma.TypeObject)
+	if !typed && s != nil && s.Type != "" {
+		s = nil
 	}
-	if s.MinProperties != nil && len(fields) < *s.MinProperties || s.MaxProperties != nil && len(fields) > *s.MaxProperties {
-		v.refuse("Object has too few or too many fields", "fields")
-		return
+	limit := maxFields
+	if typed && s.MaxProperties != nil {
+		limit = *s.MaxProperties
 	}
-	for _, name := range s.Required {
-		if _, given := fields[name]; !given {
-			v.at(name, func() { v.refuse("Required field is missing", "required") })
+	mark := len(v.fields)
+	defer func() { v.fields = v.fields[:mark] }()
+	var index map[string]bool
+	n := 0
+	for going := v.peek() != '}'; going; n++ {
+		t, err := v.string()
+		if err != nil {
+			return err
+		}
+		name := t.raw
+		if t.escaped {
+			name = []byte(t.String())
+		}
+		v.path = append(v.path, step{field: name})
+		if t.nul {
+			v.add(&v.strict, "Field name holds a NUL character", "nulCharacter")
+		}
+		if n < maxFields {
+			index = v.once(mark, name, index)
+		}
+		if err := v.take(':'); err != nil {
+			return err
+		}
+		if err := v.value(v.property(s, name), depth+1); err != nil {
+			return err
+		}
+		v.up()
+		if going, err = v.more('}'); err != nil {
+			return err
 		}
 	}
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
+	if n == 0 {
+		v.at++
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		v.at(name, func() {
-			if property := s.Properties[name]; property != nil {
-				v.check(property, fields[name])
-				return
-			}
-			switch further := s.AdditionalProperties.(type) {
-			case *huma.Schema:
-				v.check(further, fields[name])
-			case bool:
-				if !further {
-					v.refuse("Field is not known", "unknownField")
-				}
-			}
-		})
+	if s == nil {
+		return nil
+	}
+	if open := s.Properties == nil; s.MinProperties != nil && n < *s.MinProperties || n > limit && (open || s.MaxProperties != nil) {
+		v.refuse("Object has too few or too many fields", "fields")
+	}
+	v.required(s, mark)
+	return nil
+}
+
+// few is how many fields are compared one by one before an index of them pays.
+const few = 24
+
+// once refuses a field that the open object has already, and remembers it.
+func (v *validator) once(mark int, name []byte, index map[string]bool) map[string]bool {
+	open := v.fields[mark:]
+	var seen bool
+	switch {
+	case index != nil:
+		seen = index[string(name)]
+	default:
+		seen = slices.ContainsFunc(open, func(other []byte) bool { return bytes.Equal(other, name) })
+	}
+	if seen {
+		v.add(&v.strict, "Field is given more than once", "duplicateField")
+		return index
+	}
+	v.fields = append(v.fields, name)
+	if index == nil && len(open) == few {
+		index = make(map[string]bool, 2*few)
+		for _, other := range v.fields[mark:] {
+			index[string(other)] = true
+		}
+	} else if index != nil {
+		index[string(name)] = true
+	}
+	return index
+}
+
+// property is the schema of a field; a field that the object does not have is refused.
+func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
+	if s == nil {
+		return nil
+	}
+	if known := s.Properties[string(name)]; known != nil {
+		return known
+	}
+	switch further := s.AdditionalProperties.(type) {
+	case *huma.Schema:
+		return further
+	case bool:
+		if !further {
+			v.refuse("Field is not known", "unknownField")
+			return nil
+		}
+	}
+	return anything
+}
+
+// required refuses the open object for what it lacks.
+func (v *validator) required(s *huma.Schema, mark int) {
+	for _, name := range s.Required {
+		if !slices.ContainsFunc(v.fields[mark:], func(given []byte) bool { return string(given) == name }) {
+			v.path = append(v.path, step{field: []byte(name)})
+			v.refuse("Required field is missing", "required")
+			v.up()
+		}
 	}
 }
 
@@ -244,8 +412,7 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 		checkable(r, strings.TrimPrefix(s.Ref, refPrefix), r.SchemaFromRef(s.Ref), seen)
 		return
 	}
-	v := validator{registry: r}
-	target, _ := v.resolve(s)
+	target, _ := resolveSchema(r, s)
 	if len(s.AnyOf) > 0 && target == s || len(s.Enum) > 0 && s.Type != huma.TypeString ||
 		len(s.OneOf) > 0 || len(s.AllOf) > 0 || s.Not != nil || s.Const != nil || s.MultipleOf != nil || len(s.DependentRequired) > 0 || s.ContentEncoding != "" {
 		panic("schema " + name + " uses a keyword that bodies are not checked against")
@@ -254,7 +421,7 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 		checkable(r, name, s.AnyOf[0], seen)
 	}
 	switch s.Format {
-	case "", "uuid", "date", "date-time", "email", "int32", "int64", "double", "float":
+	case "", "uuid", "date", "date-time", monthFormat, rangeFormat, "email", "int32", "int64", "double", "float":
 	default:
 		panic("schema " + name + " uses the format " + s.Format + ", which bodies are not checked against")
 	}

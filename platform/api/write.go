@@ -164,7 +164,7 @@ func (s *Server) claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) er
 		values (@team, @user, @key, @hash, 0, '{}', '', @now)
 		on conflict (team_id, user_id, key) do update
 			set request_hash = excluded.request_hash, created_at = excluded.created_at
-			where k.created_at <= excluded.created_at - interval '24 hours'`,
+			where k.created_at <= excluded.created_at - interval '`+keepAnswers+`'`,
 		db.Args{"team": tx.Team, "user": tx.Actor.User, "key": rc.key, "hash": rc.mac(s.CursorKey), "now": tx.Now})
 	if err == nil && n == 0 {
 		err = errKeyUsed
@@ -202,7 +202,7 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 	err := s.DB.ReadOne(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[stored](ctx, tx, `
 			select request_hash, status, headers, body from api_idempotency
-			where team_id = @team and user_id = @user and key = @key and created_at > @now::timestamptz - interval '24 hours'`,
+			where team_id = @team and user_id = @user and key = @key and created_at > @now::timestamptz - interval '`+keepAnswers+`'`,
 			db.Args{"team": tx.Team, "user": tx.Actor.User, "key": rc.key, "now": tx.Now})
 		return err
 	})

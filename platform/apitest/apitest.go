@@ -220,6 +220,52 @@ func (x *Team) Exec(sql string, args db.Args) {
 	})
 }
 
+// Outlast is Work that lets the pauses between attempts pass at once: the jobs that wait are moved towards now whenever no other work is left.
+// Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast returns that when no job is left.
+func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
+	x.t.Helper()
+	ctx, stop := context.WithCancel(x.t.Context())
+	defer stop()
+	w := job.NewWorker(job.Config{
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelError + 1})), Workers: 4, Handlers: x.config.Handlers,
+		Poll: 5 * time.Millisecond, Only: x.ID,
+	})
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx, time.Second) }()
+	type queue struct {
+		Left  int64
+		Pause *float64 // seconds; nil while there is something to do
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		var q queue
+		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			q, err = db.Get[queue](ctx, tx, `
+				select count(*) as left, case when bool_and(worker_id is null and due_at > clock_timestamp()) then
+					extract(epoch from min(due_at) - clock_timestamp())::float8 end as pause
+				from job where team_id = @team`, db.Args{"team": tx.Team})
+			return err
+		})
+		if q.Left == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("%d jobs are still waiting after pauses of %v", q.Left, passed)
+		}
+		if q.Pause == nil {
+			continue
+		}
+		pause := time.Duration(*q.Pause * float64(time.Second))
+		if passed += pause; tell != nil {
+			tell(passed)
+		}
+		x.Exec(`update job set due_at = due_at - @pause::interval, tried_at = tried_at - @pause::interval where team_id = @team and worker_id is null`,
+			db.Args{"pause": pause})
+	}
+	stop()
+	<-done
+	return passed
+}
+
 // Get sends GET.
 func (x *Team) Get(path string, headers ...string) *Response {
 	x.t.Helper()

@@ -98,6 +98,11 @@ func (d Day) AddDays(n int) Day {
 	return Day{d.date.AddDays(n)}.withinReach()
 }
 
+// AddYears is the same day of another year; for the 29th of February where there is none, the 1st of March.
+func (d Day) AddYears(years int) Day {
+	return Of(time.Date(d.date.Year+years, d.date.Month, d.date.Day, 0, 0, 0, 0, time.UTC))
+}
+
 func (d Day) withinReach() Day {
 	if d.Valid() || d.endsCalendar() {
 		return d

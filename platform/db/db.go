@@ -6,6 +6,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"stayledger/platform/fair"
 	"stayledger/platform/id"
 )
 
@@ -25,13 +27,20 @@ import (
 type Config struct {
 	URL            string
 	MaxConnections int32
-	// AcquireTimeout bounds the wait for a connection; beyond it the caller gets ErrUnavailable.
+	// AcquireTimeout bounds the wait for a connection; beyond it the caller gets ErrUnavailable. Teams take turns at them: see package fair.
 	AcquireTimeout time.Duration
+	// GateWait bounds the wait of exclusive transactions at the gate of their team; others wait up to twice as long. Zero means 10 seconds.
+	GateWait time.Duration
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
 	// OnQueued runs after the commit of a transaction that left work behind (Tx.MarkQueued).
 	OnQueued func()
+	// Tracer is told about every statement; nil for nobody.
+	Tracer Tracer
 }
+
+// Tracer is told about statements.
+type Tracer = pgx.QueryTracer
 
 // DB owns the connections.
 type DB struct {
@@ -39,6 +48,12 @@ type DB struct {
 	now            func() time.Time
 	onQueued       atomic.Pointer[func()]
 	acquireTimeout time.Duration
+	gateWait       time.Duration
+	places         *fair.Places // that the transactions of teams take turns in
+	refused        refusals
+	probe          probe
+	listening      listening
+	onSettled      atomic.Pointer[func()]
 }
 
 var (
@@ -46,14 +61,27 @@ var (
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrPrivileged refuses a role that row-level security does not hold.
 	ErrPrivileged = errors.New("the database role is a superuser or bypasses row-level security; use a plain role that owns its database")
+	// ErrNoAddress refuses an empty address: the driver would go on to look for a server by itself and could find another one.
+	ErrNoAddress = errors.New("DATABASE_URL is empty; name the database, such as postgres://user:password@host:5432/name")
+	// ErrPooler refuses a pooler that lends connections by the transaction: time limits of statements and notifications belong to a session.
+	ErrPooler = errors.New("DATABASE_URL leads to a connection pooler such as pgbouncer, which does not keep a session's settings; " +
+		"connect to PostgreSQL itself (the service has a pool of its own: --max-connections)")
 	// ErrNoRows is returned by Get when the statement found nothing.
 	ErrNoRows = pgx.ErrNoRows
 )
 
 const maxAttempts = 4
 
+// lockWait is how long a statement waits for a lock on rows.
+const lockWait = "5s"
+
 // Open connects and refuses a role that could see every tenant's rows.
+//
+// Errors: ErrNoAddress, ErrPrivileged, ErrPooler, and what the server answers.
 func Open(ctx context.Context, c Config) (*DB, error) {
+	if strings.TrimSpace(c.URL) == "" {
+		return nil, ErrNoAddress
+	}
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read DATABASE_URL: %w", redact(err))
@@ -64,14 +92,19 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	pc.ConnConfig.RuntimeParams["statement_timeout"] = "30s"
-	pc.ConnConfig.RuntimeParams["lock_timeout"] = "5s"
+	pc.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	pc.ConnConfig.RuntimeParams["lock_timeout"] = lockWait
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
+	pc.ConnConfig.Tracer = c.Tracer
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)
 	}
-	d := &DB{pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout}
+	d := &DB{
+		pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout, gateWait: cmp.Or(c.GateWait, gateWait),
+		places: newPlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
+	}
+	d.listening.ctx, d.listening.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:fatcontext // it lives as long as the DB
 	if c.OnQueued != nil {
 		d.SetOnQueued(c.OnQueued)
 	}
@@ -81,16 +114,36 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if d.acquireTimeout == 0 {
 		d.acquireTimeout = 5 * time.Second
 	}
-	var privileged bool
-	err = pool.QueryRow(ctx, `select rolsuper or rolbypassrls from pg_roles where rolname = current_user`).Scan(&privileged)
-	if err == nil && privileged {
-		err = ErrPrivileged
-	}
-	if err != nil {
+	if err := checkSession(ctx, pool); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
 	return d, nil
+}
+
+// statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
+const statementTimeout = "30s"
+
+// privileged tells whether the role would see every tenant's rows.
+const privileged = `select rolsuper or rolbypassrls from pg_roles where rolname = current_user`
+
+// checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either says so itself, or
+// was told to swallow them.
+func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
+	var exempt bool
+	var timeout string
+	err := pool.QueryRow(ctx, `select (`+privileged+`), current_setting('statement_timeout')`).Scan(&exempt, &timeout)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "unsupported startup parameter"):
+		return ErrPooler
+	case err != nil:
+		return err
+	case exempt:
+		return ErrPrivileged
+	case timeout != statementTimeout:
+		return ErrPooler
+	}
+	return nil
 }
 
 // redact keeps passwords out of messages: pgx quotes the connection string.
@@ -101,22 +154,14 @@ func redact(err error) error {
 	return err
 }
 
-// Close ends all connections.
-func (d *DB) Close() { d.pool.Close() }
-
 // Now is the clock that transactions read once.
 func (d *DB) Now() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
 // SetOnQueued installs the wake-up that follows the commit of queued work. It may come while transactions run.
 func (d *DB) SetOnQueued(f func()) { d.onQueued.Store(&f) }
 
-// Ping reports whether the database answers.
-func (d *DB) Ping(ctx context.Context) error {
-	if err := d.pool.Ping(ctx); err != nil {
-		return unavailable(err)
-	}
-	return nil
-}
+// SetOnSettled installs what follows the commit of a transaction that settled work somebody may wait for. It may come while transactions run.
+func (d *DB) SetOnSettled(f func()) { d.onSettled.Store(&f) }
 
 // Work is what a transaction does.
 type Work func(ctx context.Context, tx *Tx) error
@@ -142,6 +187,24 @@ func (d *DB) WriteLazily(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeWriteLazily, work)
 }
 
+// Repeat runs a statement of the service's own maintenance, which tells how many rows it touched, each time in a transaction of its own, until
+// they are fewer than enough: what has piled up is worked off without holding anything up.
+func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
+	for {
+		var n int64
+		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) (err error) {
+			n, err = Get[int64](ctx, tx, s.SQL, s.Args)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("maintenance: %w", err)
+		}
+		if n < enough {
+			return nil
+		}
+	}
+}
+
 // DryRun runs work as Write does, checks the deferred constraints, and rolls back.
 func (d *DB) DryRun(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeDryRun, work)
@@ -162,18 +225,20 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 }
 
 func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
-	acquire, cancel := context.WithTimeout(ctx, d.acquireTimeout)
-	conn, err := d.pool.Acquire(acquire)
-	cancel()
+	conn, placed, err := d.acquire(ctx, s)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return unavailable(err)
 	}
+	if placed {
+		defer d.places.Give(s.Team)
+		ctx = context.WithValue(ctx, inPlace{}, true)
+	}
 	tx := &Tx{
 		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID,
-		conn: conn, mode: m, settings: s.settings(),
+		conn: conn, mode: m, settings: s.settings(d.gateWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	defer tx.abandon()
@@ -183,10 +248,20 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	if err := tx.end(ctx); err != nil {
 		return tx.classify(err)
 	}
-	if wake := d.onQueued.Load(); tx.queued && wake != nil && (m == modeWrite || m == modeWriteLazily) {
-		(*wake)()
+	if m == modeWrite || m == modeWriteLazily {
+		d.tell(tx)
 	}
 	return nil
+}
+
+// tell wakes whoever must know of a committed transaction.
+func (d *DB) tell(tx *Tx) {
+	if wake := d.onQueued.Load(); tx.queued && wake != nil {
+		(*wake)()
+	}
+	if wake := d.onSettled.Load(); tx.settled && wake != nil {
+		(*wake)()
+	}
 }
 
 func retryable(err error) bool {
@@ -253,6 +328,10 @@ type Scope struct {
 	RequestID string
 	// Timeout bounds every statement; zero means 30 seconds.
 	Timeout time.Duration
+	// Exclusive keeps every other write of the team out from the transaction's first statement to its end; see gate.go.
+	Exclusive bool
+	// Ungated lets the other writes of the team run beside the transaction, exclusive ones too.
+	Ungated bool
 	across  bool
 }
 
@@ -281,8 +360,8 @@ func (s Scope) teams() []id.ID {
 	return append([]id.ID{s.Team}, s.Managed...)
 }
 
-func (s Scope) settings() setting {
-	out := setting{across: "off"}
+func (s Scope) settings(wait time.Duration) setting {
+	out := setting{across: "off", gate: s.gate(wait)}
 	if s.across {
 		out.across = "on"
 	}
@@ -305,7 +384,10 @@ func (s Scope) settings() setting {
 }
 
 // setting is what a transaction sets for itself; an empty timeout leaves the connection's.
-type setting struct{ teams, across, timeout string }
+type setting struct {
+	teams, across, timeout string
+	gate                   gate
+}
 
 // statement sets what differs from a new connection, and nothing else: every setting is paid for in every request.
 func (s setting) statement(m mode) (sql string, args []any) {
@@ -319,8 +401,11 @@ func (s setting) statement(m mode) (sql string, args []any) {
 	if m == modeWriteLazily {
 		sql += `, set_config('synchronous_commit', 'off', true)`
 	}
-	if s.timeout != "" {
-		sql, args = sql+`, set_config('statement_timeout', $2, true)`, append(args, s.timeout)
+	if m == modeWrite || m == modeWriteLazily || m == modeDryRun {
+		sql, args = s.gate.pass(sql, args)
+	}
+	if s.timeout != "" { // after the gate, which has a bound of its own
+		sql, args = fmt.Sprintf("%s, set_config('statement_timeout', $%d, true)", sql, len(args)+1), append(args, s.timeout)
 	}
 	return sql, args
 }

@@ -6,19 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver goose uses
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
 
+// ErrSchema is a schema that lacks migrations of this program.
+var ErrSchema = errors.New("the schema is missing or older than this program; run `stayledger migrate`")
+
 // Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together take turns.
+//
+// Errors: ErrNoAddress; ErrPrivileged, since tables that a superuser owns are closed to the service's own role.
 func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err error) {
+	if strings.TrimSpace(url) == "" {
+		return 0, ErrNoAddress
+	}
 	conn, err := sql.Open("pgx", url)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", redact(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	var exempt bool
+	if err := conn.QueryRowContext(ctx, privileged).Scan(&exempt); err != nil {
+		return 0, fmt.Errorf("connect to the database: %w", redact(err))
+	}
+	if exempt {
+		return 0, ErrPrivileged
+	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return 0, fmt.Errorf("session lock: %w", err)
@@ -32,4 +48,38 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 		return len(results), fmt.Errorf("migrate: %w", redact(err))
 	}
 	return len(results), nil
+}
+
+// Schema is the number of the newest migration that the database has, zero when it has none.
+func (d *DB) Schema(ctx context.Context) (int64, error) {
+	var there bool
+	if err := d.pool.QueryRow(ctx, `select to_regclass('goose_db_version') is not null`).Scan(&there); err != nil {
+		return 0, unavailable(err)
+	}
+	if !there {
+		return 0, nil
+	}
+	var version int64
+	err := d.pool.QueryRow(ctx, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`).Scan(&version)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return version, nil
+}
+
+// PoolStats are how the connections of this process stand.
+type PoolStats struct {
+	// Max is how many there may be, Total how many there are, InUse how many of these work.
+	Max, Total, InUse int32
+	// Waits counts the transactions that had to wait for a connection, WaitSeconds how long they waited together.
+	Waits       int64
+	WaitSeconds float64
+}
+
+// Stats reads how the connections stand.
+func (d *DB) Stats() PoolStats {
+	s := d.pool.Stat()
+	return PoolStats{
+		Max: s.MaxConns(), Total: s.TotalConns(), InUse: s.AcquiredConns(), Waits: s.EmptyAcquireCount(), WaitSeconds: s.EmptyAcquireWaitTime().Seconds(),
+	}
 }

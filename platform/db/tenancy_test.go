@@ -166,7 +166,7 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 			t.Errorf("%s: row-level security enabled %t, forced %t, exactly one policy for all commands %t", c.Name, c.Enabled, c.Forced, c.Policy)
 		}
 	}
-	if want := []string{"access_token", "access_user", "goose_db_version", "job_schedule"}; !slices.Equal(shared, want) {
+	if want := []string{"access_token", "access_user", "file_store", "goose_db_version", "job_schedule"}; !slices.Equal(shared, want) {
 		t.Errorf("tables without team_id: %v, want %v", shared, want)
 	}
 	for _, r := range references {
@@ -187,7 +187,7 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 func TestSharedTablesAreClosedToTeams(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
-	for _, name := range []string{"access_user", "access_token", "job_schedule"} {
+	for _, name := range []string{"access_user", "access_token", "file_store", "job_schedule"} {
 		err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			n, err := db.Get[int64](ctx, tx, `select count(*) from `+name, nil)
 			if n != 0 {

@@ -44,6 +44,7 @@ type Tx struct {
 	started  bool
 	ended    bool
 	queued   bool
+	settled  bool
 	depth    int
 	last     []Stmt
 	// sight is what row-level security shows at the moment; Visit changes it.
@@ -79,6 +80,9 @@ func (tx *Tx) MarkQueued() { tx.queued = true }
 
 // Queued reports whether the transaction leaves work behind.
 func (tx *Tx) Queued() bool { return tx.queued }
+
+// MarkSettled tells that the transaction settles work that somebody may wait for: they are told after the commit.
+func (tx *Tx) MarkSettled() { tx.settled = true }
 
 // AtEnd adds a statement that is sent with the commit, in the same round trip.
 func (tx *Tx) AtEnd(s Stmt) { tx.last = append(tx.last, s) }
@@ -334,32 +338,4 @@ func (tx *Tx) abandon() {
 		}
 	}
 	tx.conn.Release()
-}
-
-// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes commits queue up.
-func (d *DB) Notify(ctx context.Context, channel string) error {
-	_, err := d.pool.Exec(ctx, "select pg_notify($1, '')", channel)
-	return err
-}
-
-// Listen calls heard for every notification on a channel until the context ends; it returns when the connection is lost.
-func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
-	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
-	if err != nil {
-		return unavailable(err)
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = conn.Close(closing)
-	}()
-	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	for {
-		if _, err := conn.WaitForNotification(ctx); err != nil {
-			return fmt.Errorf("wait for notification: %w", err)
-		}
-		heard()
-	}
 }

@@ -23,6 +23,12 @@ const Lease = 15 * time.Second
 // DefaultMaxAttempts is how often a job is tried before it counts as failed.
 const DefaultMaxAttempts = 5
 
+// OutsideTime is how long work on the outside is tried before it is given up: providers, mail servers and disks are away for hours.
+const OutsideTime = 24 * time.Hour
+
+// ErrWorkerDied is the cause of a job that is given up because nobody lived to say what was wrong with it.
+var ErrWorkerDied = errors.New("the worker died during every attempt")
+
 // Job is one piece of waiting or running work.
 type Job struct {
 	ID          id.ID
@@ -38,7 +44,11 @@ type Job struct {
 	CreatedAt   time.Time
 	// StartedAt is when this attempt was claimed.
 	StartedAt time.Time `db:"-"`
+	// Trying is how long before this attempt the first one has failed.
+	Trying    time.Duration
 	worker    id.ID
+	exclusive bool
+	ungated   bool
 }
 
 // New describes a job; zero values take the transaction's team, user and instant.
@@ -143,5 +153,5 @@ func LeaseLost(err error) bool { return errors.Is(err, ErrLeaseLost) || db.SQLSt
 
 // Scope is the scope in which a job works: the team and user that asked for it.
 func (j Job) Scope() db.Scope {
-	return db.Scope{Team: j.TeamID, Actor: db.Actor{User: j.ActorID}}
+	return db.Scope{Team: j.TeamID, Actor: db.Actor{User: j.ActorID}, Exclusive: j.exclusive, Ungated: j.ungated}
 }

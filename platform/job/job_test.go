@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -266,6 +267,63 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 	}
 }
 
+// lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
+const lag = 10 * time.Minute
+
+// Work on the outside is tried for a day, not for a number of attempts, unless the failure is final or the worker dies of it.
+func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until       time.Duration
+		err         error
+		died        int
+		least, most time.Duration
+		gone        bool
+	}{
+		"away for four seconds": {until: 4 * time.Second, least: 4 * time.Second, most: 10 * time.Second},
+		"away for hours":        {until: 23 * time.Hour, least: 23 * time.Hour, most: 24 * time.Hour},
+		"away for days":         {until: 72 * time.Hour, least: 24*time.Hour - lag, most: 24*time.Hour + 5*time.Minute, gone: true},
+		"final":                 {until: time.Hour, err: job.Permanent(errOurs), gone: true},
+		"four deaths":           {until: time.Minute, died: 4, least: time.Minute, most: 3 * time.Minute},
+		"five deaths":           {until: time.Minute, died: 5, most: time.Minute, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var passed, runs atomic.Int64
+			var gone atomic.Bool
+			h := job.Handler{
+				Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+					runs.Add(1)
+					if time.Duration(passed.Load()) >= c.until {
+						return finish(ctx, d, j)
+					}
+					return cmp.Or(c.err, errOurs)
+				},
+				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error {
+					gone.Store(true)
+					if c.died > 0 && !errors.Is(cause, job.ErrWorkerDied) {
+						t.Error(cause)
+					}
+					return nil
+				},
+			}.OnOutside()
+			x := apitest.New(t, apitest.Config{Handlers: map[string]job.Handler{"k": h}})
+			insert(t, x, job.New{Kind: "k"})
+			total := x.Outlast(func(now time.Duration) {
+				if passed.Swap(int64(now)) == 0 && c.died > 0 {
+					x.Exec(`update job set attempt = attempt + @died where team_id = @team`, db.Args{"died": c.died})
+				}
+			})
+			if gone.Load() != c.gone || total < c.least || total > c.most {
+				t.Errorf("given up: %t, after %v and %d attempts", gone.Load(), total, runs.Load())
+			}
+			if runs.Load() > 500 {
+				t.Errorf("%d attempts", runs.Load())
+			}
+		})
+	}
+}
+
 func TestBackoffGrowsToFiveMinutes(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]time.Duration{
@@ -361,7 +419,7 @@ func TestBulkWorkHoldsNothingUp(t *testing.T) {
 	release := make(chan struct{})
 	var running, most atomic.Int64
 	_, _ = run(t, x, job.Config{Workers: 1, BulkWorkers: 2, Handlers: map[string]job.Handler{
-		"bulk": {Bulk: true, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		"bulk": {Lane: job.Bulk, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			<-release

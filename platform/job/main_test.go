@@ -58,7 +58,13 @@ func rows(t *testing.T, x *apitest.Team) []row {
 // run starts a worker for the team alone and returns what stops it and waits for its end.
 func run(t *testing.T, x *apitest.Team, c job.Config, grace time.Duration) (w *job.Worker, stop func()) {
 	t.Helper()
-	c.DB, c.Only = x.DB, x.ID
+	return runFor(t, x.DB, x.ID, c, grace)
+}
+
+// runFor is run for one team, or for all when that is the zero id.
+func runFor(t *testing.T, d *db.DB, only id.ID, c job.Config, grace time.Duration) (w *job.Worker, stop func()) {
+	t.Helper()
+	c.DB, c.Only = d, only
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -1,10 +1,11 @@
 package job
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -18,17 +19,64 @@ import (
 type Handler struct {
 	// Timeout bounds one attempt; zero means a minute.
 	Timeout time.Duration
-	// Bulk marks work that fills the machine by itself: a few such jobs run at a time, in a lane of their own that other work never waits for.
-	Bulk bool
+	// Lane is where the jobs find a place; the zero value is Quick.
+	Lane Lane
+	// TryFor is how long failed attempts are followed by others, counted from the first failure, however many they are; then it takes the place of the
+	// job's MaxAttempts, which only bound how often the worker may die in a row.
+	TryFor time.Duration
+	// Exclusive marks work that changes what many journals are derived from: no other write of the team runs beside its transactions.
+	Exclusive bool
+	// Ungated marks work that takes minutes in one transaction and relies on nothing that exclusive work changes: neither waits for the other.
+	Ungated bool
 	// Do does the work and must call Done in the transaction that keeps the outcome. It runs at least once.
 	Do func(ctx context.Context, d *db.DB, j Job) error
 	// Exhausted runs in the transaction that gives the job up, after its last attempt or a permanent failure. It may be nil.
 	Exhausted func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 }
 
+// Lane is a part of the work that has its own places, so that the other parts never wait for it.
+type Lane string
+
+// The lanes. Jobs of Bulk and Rendering fill the machine by themselves, so a few of them run at a time: a refresh of journals does not wait
+// for exports, nor they for it.
+const (
+	Quick     Lane = "quick"
+	Bulk      Lane = "bulk"
+	Rendering Lane = "rendering"
+)
+
+// In is the handler with its jobs in a lane.
+func (h Handler) In(l Lane) Handler {
+	h.Lane = l
+	return h
+}
+
 // InBulk is the handler for bulk work.
-func (h Handler) InBulk() Handler {
-	h.Bulk = true
+func (h Handler) InBulk() Handler { return h.In(Bulk) }
+
+// OnOutside is the handler for work that touches the outside and that nobody waits for: it is tried for OutsideTime.
+func (h Handler) OnOutside() Handler {
+	h.TryFor = OutsideTime
+	return h
+}
+
+// spent reports that a failed attempt is the last one.
+func (h *Handler) spent(j *Job) bool {
+	if h.TryFor > 0 {
+		return j.Trying >= h.TryFor && j.Attempt >= DefaultMaxAttempts
+	}
+	return j.Attempt >= j.MaxAttempts
+}
+
+// Exclusively is the handler for work that no other write of the team may run beside.
+func (h Handler) Exclusively() Handler {
+	h.Exclusive = true
+	return h
+}
+
+// BesideAll is the handler for work that neither waits for exclusive work nor keeps it waiting.
+func (h Handler) BesideAll() Handler {
+	h.Ungated = true
 	return h
 }
 
@@ -43,7 +91,8 @@ type Every struct {
 type Config struct {
 	DB  *db.DB
 	Log *slog.Logger
-	// Workers is how many jobs run at a time, bulk work aside; BulkWorkers is how many of bulk work do, zero means one for each processor.
+	// Workers is how many jobs of one team run at a time in the lane of quick work; BulkWorkers is how many do in each of the others, zero means
+	// one for each processor. A quarter more, rounded up, is kept for other teams: see package fair.
 	Workers     int
 	BulkWorkers int
 	Handlers    map[string]Handler
@@ -54,6 +103,9 @@ type Config struct {
 	Only id.ID
 	// Started is told, a moment after the claim, which jobs are still being worked on.
 	Started func(ctx context.Context, jobs []Job, at time.Time) error
+	// Attempt, unless nil, is told of every attempt: the context that it gives is the attempt's, and what it gives beside it is called with
+	// how the attempt ended, nil when the work is done.
+	Attempt func(ctx context.Context, j Job) (context.Context, func(error))
 }
 
 // Worker claims and runs jobs. Any number of workers, in any number of processes, share one database.
@@ -64,13 +116,6 @@ type Worker struct {
 	mu      sync.Mutex
 	running map[id.ID]Job
 	busy    sync.WaitGroup
-}
-
-// lane is a part of the work that has its own places: jobs of some kinds.
-type lane struct {
-	kinds []string
-	slots chan struct{}
-	wake  chan struct{}
 }
 
 const channel = "stayledger_job"
@@ -89,20 +134,18 @@ func NewWorker(c Config) *Worker {
 	if c.BulkWorkers == 0 {
 		c.BulkWorkers = runtime.GOMAXPROCS(0)
 	}
-	quick := &lane{slots: make(chan struct{}, c.Workers), wake: make(chan struct{}, 1)}
-	bulk := &lane{slots: make(chan struct{}, c.BulkWorkers), wake: make(chan struct{}, 1)}
+	kinds := map[Lane][]string{}
 	for kind, h := range c.Handlers {
-		l := quick
-		if h.Bulk {
-			l = bulk
-		}
-		l.kinds = append(l.kinds, kind)
+		l := cmp.Or(h.Lane, Quick)
+		kinds[l] = append(kinds[l], kind)
 	}
 	w := &Worker{Config: c, id: id.New(c.DB.Now()), running: map[id.ID]Job{}}
-	for _, l := range []*lane{quick, bulk} {
-		if l.kinds != nil {
-			w.lanes = append(w.lanes, l)
+	for l, kinds := range kinds {
+		places := c.BulkWorkers
+		if l == Quick {
+			places = c.Workers
 		}
+		w.lanes = append(w.lanes, newLane(kinds, places))
 	}
 	return w
 }
@@ -110,56 +153,18 @@ func NewWorker(c Config) *Worker {
 // Wake makes the worker look for work at once.
 func (w *Worker) Wake() {
 	for _, l := range w.lanes {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.look()
 	}
 }
 
-// Waker tells the workers of all processes about new work. Wake never blocks and many calls become one notification.
-type Waker struct {
-	db    *db.DB
-	local func()
-	ring  chan struct{}
-}
-
-// NewWaker makes a waker; local, which may be nil, wakes this process's own worker directly.
-func NewWaker(d *db.DB, local func()) *Waker {
-	return &Waker{db: d, local: local, ring: make(chan struct{}, 1)}
-}
-
-// Wake announces new work.
-func (k *Waker) Wake() {
-	if k.local != nil {
-		k.local()
-	}
-	select {
-	case k.ring <- struct{}{}:
-	default:
-	}
-}
-
-// Run sends the notifications until the context ends. A process whose own worker hears of new work directly leaves others to it for
-// a moment, so that a busy process does not notify for every request.
-func (k *Waker) Run(ctx context.Context) {
+// NewWaker tells the workers of all processes about new work; local, which may be nil, wakes this process's own worker directly. A process
+// whose own worker hears of new work leaves others to it for a moment, so that a busy process does not notify for every request.
+func NewWaker(d *db.DB, local func()) *db.Waker {
 	pause := time.Millisecond
-	if k.local != nil {
+	if local != nil {
 		pause = 20 * time.Millisecond
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.ring:
-			_ = k.db.Notify(ctx, channel) // workers poll as well
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-			}
-		}
-	}
+	return db.NewWaker(d, channel, pause, local)
 }
 
 // Run works until the context ends, then waits for the jobs in hand up to grace and gives the rest back.
@@ -196,17 +201,10 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 
 func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	for ctx.Err() == nil {
-		free := l.takeSlots(ctx)
-		if free == 0 {
-			return
-		}
 		// Not with ctx: a claim that commits while the worker is told to stop would leave jobs leased to nobody.
-		jobs, err := w.claim(working, l, free)
+		jobs, err := w.claim(working, l)
 		if err != nil && ctx.Err() == nil {
 			w.Log.Error("claim jobs", "error", err)
-		}
-		for range free - len(jobs) {
-			<-l.slots
 		}
 		if len(jobs) > 0 {
 			w.start(working, l, jobs)
@@ -220,46 +218,29 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	}
 }
 
-// takeSlots waits for one free slot and takes all that are free.
-func (l *lane) takeSlots(ctx context.Context) int {
-	select {
-	case <-ctx.Done():
-		return 0
-	case l.slots <- struct{}{}:
-	}
-	n := 1
-	for {
-		select {
-		case l.slots <- struct{}{}:
-			n++
-		default:
-			return n
-		}
-	}
-}
-
-// claimJobs takes the due jobs. The selection stands in a WITH because a plan may run a subquery with a limit more than once and so lock,
-// and take, more rows than there are free slots. The attempt saturates: an overflow would fail the claims of all jobs. Jobs of a kind that
-// this process does not know are left alone: a newer version of the service, running beside it, knows them.
+// Jobs of a kind that this process does not know are left alone: a newer version of the service, running beside it, knows them.
 const claimJobs = `
-	with due as materialized (
-		select id from job where due_at <= clock_timestamp() and kind = any(@kinds) and (@only::uuid is null or team_id = @only)
-		order by priority, due_at, id limit @n for update skip locked)
-	update job j set worker_id = @worker, due_at = clock_timestamp() + @lease::interval, attempt = least(j.attempt + 1, 32767)
-	from due where j.id = due.id
-	returning j.id, j.team_id, j.kind, j.args, j.actor_id, j.operation_id, j.priority, j.attempt, j.max_attempts, j.due_at, j.created_at`
+	select id, team_id, kind, args, actor_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
+		coalesce(clock_timestamp() - tried_at, interval '0') as trying
+	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[])`
 
-func (w *Worker) claim(ctx context.Context, l *lane, n int) ([]Job, error) {
+// claim takes due jobs for the free places of a lane.
+func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
+	free, busy, held := l.state()
+	if free == 0 {
+		return nil, nil
+	}
 	var jobs []Job
 	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		jobs, err = db.Select[Job](ctx, tx, claimJobs, db.Args{
-			"worker": w.id, "lease": Lease, "n": n, "only": w.Only, "kinds": l.kinds,
+			"worker": w.id, "lease": Lease, "kinds": l.kinds, "only": w.Only, "after": l.after, "places": free, "busy": busy, "held": held,
 		})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	l.take(jobs)
 	return jobs, nil
 }
 
@@ -299,6 +280,7 @@ func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 }
 
 func (w *Worker) do(ctx context.Context, l *lane, j Job) {
+	var failure error
 	defer w.busy.Done()
 	defer func() {
 		w.mu.Lock()
@@ -306,21 +288,28 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 			delete(w.running, j.ID)
 		}
 		w.mu.Unlock()
-		<-l.slots
+		l.give(j.TeamID)
 	}()
 	h := w.Handlers[j.Kind]
+	j.exclusive, j.ungated = h.Exclusive, h.Ungated
 	if h.Timeout == 0 {
 		h.Timeout = time.Minute
 	}
+	if w.Attempt != nil {
+		var ended func(error)
+		ctx, ended = w.Attempt(ctx, j)
+		defer func() { ended(failure) }()
+	}
 	if j.Attempt > j.MaxAttempts {
-		w.finish(ctx, j, h, Permanent(errors.New("the worker died during every attempt")))
+		failure = Permanent(ErrWorkerDied)
+		w.finish(ctx, j, h, failure)
 		return
 	}
 	attempt, cancel := context.WithTimeout(ctx, h.Timeout)
-	err := protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
+	failure = protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
 	cancel()
-	if err != nil && !LeaseLost(err) {
-		w.finish(ctx, j, h, err)
+	if failure != nil && !LeaseLost(failure) {
+		w.finish(ctx, j, h, failure)
 	}
 }
 
@@ -338,17 +327,21 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 	if ctx.Err() != nil {
 		return // shutting down: giveBack returns it without counting the attempt
 	}
-	final := IsPermanent(cause) || j.Attempt >= j.MaxAttempts
-	w.Log.Error("job failed", "kind", j.Kind, "job", j.ID, "operation", j.OperationID, "attempt", j.Attempt, "final", final, "error", cause)
+	final := IsPermanent(cause) || h.spent(&j)
+	w.Log.ErrorContext(ctx, "job failed", "kind", j.Kind, "job", j.ID, "operation", j.OperationID, "attempt", j.Attempt, "final", final, "error", cause)
 	scope := j.Scope()
 	if !final {
 		scope = db.AcrossTeams()
 	}
 	record := func(ctx context.Context, tx *db.Tx) error {
 		if !final {
-			_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp() + @wait::interval
-				where id = @id and worker_id = @worker and attempt = @attempt`,
-				db.Args{"wait": Backoff(int(j.Attempt)), "id": j.ID, "worker": w.id, "attempt": j.Attempt})
+			_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp() + @wait::interval,
+				tried_at = coalesce(tried_at, clock_timestamp()),
+				max_attempts = case when @outlasts then least(attempt::integer + @deaths, 32767) else max_attempts end
+				where id = @id and worker_id = @worker and attempt = @attempt`, db.Args{
+				"wait": pause(int(j.Attempt)), "outlasts": h.TryFor > 0, "deaths": DefaultMaxAttempts,
+				"id": j.ID, "worker": w.id, "attempt": j.Attempt,
+			})
 			return err
 		}
 		if h.Exhausted != nil {
@@ -367,6 +360,12 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 // Backoff is the wait before the next attempt: a quarter of a second, doubled each time, at most five minutes.
 func Backoff(attempt int) time.Duration {
 	return min(250*time.Millisecond<<min(max(attempt-1, 0), 20), 5*time.Minute)
+}
+
+// pause is the wait, or up to a quarter less, so that what failed together does not come back together.
+func pause(attempt int) time.Duration {
+	wait := Backoff(attempt)
+	return wait - rand.N(wait/4) //nolint:gosec // nobody gains from guessing it
 }
 
 // mine selects the jobs that a worker holds, save those whose row is locked: they are about to end, nobody can claim them meanwhile, and

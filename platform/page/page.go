@@ -185,6 +185,39 @@ func (q *Query) where() string {
 	return " where " + strings.Join(q.Where, " and ")
 }
 
+// MaxLines is how many lines the rows of one page can have together.
+const MaxLines = 20_000
+
+// Bound refuses a page whose rows have more lines together than an answer can hold; lines is the expression that counts those of a row. The
+// refusal suggests the highest limit with which the page that starts at the same row can be told. It costs a statement, and none where the
+// page is so small that rows of at most a thousand lines cannot be too many.
+//
+//nolint:revive // a list's query, its page and its order, and the lines
+func Bound(ctx context.Context, tx *db.Tx, q Query, p Params, sort, lines string) error {
+	const most = 1000 // lines of one row
+	if p.Limit <= MaxLines/most {
+		return nil
+	}
+	q.Columns = lines + " as lines"
+	args := maps.Clone(q.Args)
+	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
+	counts, err := db.Select[int64](ctx, tx, q.SQL(sort)+" limit @page_limit offset @page_rows", args)
+	if err != nil {
+		return fmt.Errorf("count the lines of a page: %w", err)
+	}
+	fits, sum := 0, int64(0)
+	for i, n := range counts {
+		if sum += n; sum <= MaxLines {
+			fits = i + 1
+		}
+	}
+	if sum <= MaxLines {
+		return nil
+	}
+	return apierr.BadRequest.At(apierr.Issue{Message: "The rows of the page have more than 20000 lines", Code: "tooManyLines", Path: []any{"limit"}, Schema: "query"}).
+		With(map[string]any{"suggestedLimit": max(fits, 1)})
+}
+
 // List reads one page and the total.
 func List[T any](ctx context.Context, tx *db.Tx, q Query, p Params, sort string) (*Page[T], error) {
 	args := maps.Clone(q.Args)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"stayledger/platform/outbound"
 )
 
 // HTTPSettings are what a connection to an HTTP provider is set up with.
@@ -85,14 +87,7 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 			return nil, err
 		}
 	}
-	network := publicNetwork
-	if p.private {
-		network = privateNetwork
-	}
-	p.client = &http.Client{
-		Transport:     network(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	p.client = outbound.Client(p.private)
 	return p, nil
 }
 
@@ -376,8 +371,8 @@ func cut(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout()):
 		return ErrTimeout
-	case errors.Is(err, errPrivate):
-		return fmt.Errorf("%w: %w", ErrUnavailable, errPrivate)
+	case errors.Is(err, outbound.ErrNotPublic):
+		return fmt.Errorf("%w: %w", ErrUnavailable, outbound.ErrNotPublic)
 	default:
 		return ErrUnavailable
 	}

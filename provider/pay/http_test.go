@@ -518,7 +518,7 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
 	t.Cleanup(server.Close)
-	for _, host := range []string{server.Listener.Addr().String(), "localhost:1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "100.64.0.1"} {
+	for _, host := range []string{server.Listener.Addr().String(), "localhost:1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "100.64.0.1", "[fec0::1]", "[::10.0.0.1]", "[::ffff:0:10.0.0.1]"} {
 		p, err := pay.NewHTTP(settings("https://"+host), credentials(apiKey), pay.Within(2*time.Second))
 		if err != nil {
 			t.Fatal(err)

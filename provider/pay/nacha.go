@@ -2,6 +2,7 @@ package pay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"stayledger/platform/day"
+	"stayledger/platform/money"
 )
 
 // NACHASettings say who sends the file to which bank, as the bank's onboarding papers have it. There are no credentials: a person delivers the file.
@@ -30,6 +32,15 @@ type NACHASettings struct {
 	CompanyIdentification    string `json:"companyIdentification"`
 	ODFIRouting              string `json:"odfiRouting"` // of the bank that originates, 8 or 9 digits
 	EntryDescription         string `json:"entryDescription"`
+	// BalancedFile is "true" for a bank that wants each batch to sum to zero: a debit of the sender's own account stands against its credits.
+	BalancedFile      string `json:"balancedFile"`
+	OffsetRouting     string `json:"offsetRouting"`     // of the account that is debited; empty: odfiRouting, when it has nine digits
+	OffsetAccountType string `json:"offsetAccountType"` // checking or savings; empty: checking
+}
+
+// nachaCredentials are what of the settings nobody reads again.
+type nachaCredentials struct {
+	OffsetAccountNumber string `json:"offsetAccountNumber"` // the account that is debited in balanced files
 }
 
 // Why a payment does not fit into a file, as codes of outcomes.
@@ -47,13 +58,18 @@ const (
 	maxEntries = 99_999                                 // numbers that a trace number has left for the entries of a file
 )
 
-type nacha struct{ s NACHASettings }
+type nacha struct {
+	s NACHASettings
+	// offset is the account that is debited in balanced files, nil for files of credits alone.
+	offset *Account
+}
 
-// NewNACHA makes files of PPD credits for a bank. It fails with a SettingsError.
+// NewNACHA makes files of credits for a bank: PPD to individuals, CCD to companies. It fails with a SettingsError. The credentials are empty but
+// for balanced files.
 //
 // The same batch gives the same bytes. A payment is submitted once it is in the file; the file says no more, and a file that has gone
 // cannot be asked for or called back: Find gives ErrUnknown and Cancel ErrRefused. What comes back is read with ParseReturns.
-func NewNACHA(settings json.RawMessage) (Provider, error) {
+func NewNACHA(settings, credentials json.RawMessage) (Provider, error) {
 	n := nacha{}
 	if err := decodeSettings(settings, &n.s, "settings"); err != nil {
 		return nil, err
@@ -64,7 +80,38 @@ func NewNACHA(settings json.RawMessage) (Provider, error) {
 	if err := n.s.check(); err != nil {
 		return nil, err
 	}
-	return &n, nil
+	if n.s.BalancedFile != "true" {
+		return &n, nil
+	}
+	var c nachaCredentials
+	if len(credentials) > 0 {
+		if err := decodeSettings(credentials, &c, "credentials"); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	n.offset, err = n.s.offset(c.OffsetAccountNumber)
+	return &n, err
+}
+
+// offset is the account that a balanced file debits.
+func (s *NACHASettings) offset(number string) (*Account, error) {
+	a := &Account{Holder: s.CompanyName, Routing: s.OffsetRouting, Number: number, Type: AccountType(s.OffsetAccountType)}
+	if a.Routing == "" {
+		a.Routing = s.ODFIRouting
+	}
+	if a.Type == "" {
+		a.Type = Checking
+	}
+	switch {
+	case !ValidRouting(a.Routing):
+		return nil, &SettingsError{Field: "offsetRouting", Problem: "is not a routing number of 9 digits"}
+	case a.Type != Checking && a.Type != Savings:
+		return nil, &SettingsError{Field: "offsetAccountType", Problem: "is neither checking nor savings"}
+	case accountFault(*a) != "":
+		return nil, &SettingsError{Field: "offsetAccountNumber", Problem: "is not an account number of up to 17 digits or letters"}
+	}
+	return a, nil
 }
 
 // check reports what cannot be used and writes texts as files have them.
@@ -148,7 +195,7 @@ func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	if len(b.Payments) > maxEntries {
 		return Receipt{}, fmt.Errorf("make payment file: %w", &RefusedError{Code: "tooManyPayments"})
 	}
-	f := &fileMaker{s: n.s, batch: b, made: day.Of(b.At.UTC()), receipt: Receipt{Outcomes: make([]Outcome, len(b.Payments))}}
+	f := &fileMaker{s: n.s, offset: n.offset, batch: b, made: day.Of(b.At.UTC()), receipt: Receipt{Outcomes: make([]Outcome, len(b.Payments))}}
 	content, err := f.file()
 	if err != nil {
 		return Receipt{}, err
@@ -164,6 +211,7 @@ func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
 // fileMaker makes the file of a batch and fills its receipt.
 type fileMaker struct {
 	s       NACHASettings
+	offset  *Account
 	batch   Batch
 	made    day.Day
 	receipt Receipt
@@ -173,8 +221,8 @@ func (f *fileMaker) modifier() string { return modifiers[f.batch.Sequence : f.ba
 
 // file is nil when no payment fits into one.
 func (f *fileMaker) file() ([]byte, error) {
-	byDate := f.sort()
-	if len(byDate) == 0 {
+	groups := f.sort()
+	if len(groups) == 0 {
 		return nil, nil
 	}
 	file := ach.NewFile()
@@ -184,14 +232,25 @@ func (f *fileMaker) file() ([]byte, error) {
 		file.SetValidation(&ach.ValidateOpts{BypassOriginValidation: true})
 	}
 	entries := 0
-	for i, effective := range slices.SortedFunc(maps.Keys(byDate), day.Day.Compare) {
-		batch, err := f.credits(effective, i+1)
+	for i, g := range slices.SortedFunc(maps.Keys(groups), group.compare) {
+		batch, err := f.credits(g, i+1)
 		if err != nil {
 			return nil, unfit(err)
 		}
-		for _, at := range byDate[effective] {
+		var total money.Cents
+		for _, at := range groups[g] {
 			entries++
 			batch.AddEntry(f.entry(at, entries))
+			total += f.batch.Payments[at].Amount
+		}
+		for f.offset != nil && total > 0 {
+			entries++
+			amount := min(total, ach.NachaEntryAmountLimit)
+			batch.AddEntry(f.debit(amount, entries))
+			total -= amount
+		}
+		if entries > maxEntries {
+			return nil, fmt.Errorf("make payment file: %w", &RefusedError{Code: "tooManyPayments"})
 		}
 		if err := batch.Create(); err != nil {
 			return nil, unfit(err)
@@ -216,9 +275,19 @@ func unfit(error) error {
 	return fmt.Errorf("make payment file: %w", &RefusedError{Code: "fileInvalid"})
 }
 
-// sort gives the payments that fit by the day on which they take effect and notes the outcome of the others.
-func (f *fileMaker) sort() map[day.Day][]int {
-	byDate, seen := map[day.Day][]int{}, map[string]bool{}
+// group is what shares a batch: payments of a kind that take effect on one day.
+type group struct {
+	effective day.Day
+	code      string // the standard entry class
+}
+
+func (g group) compare(o group) int {
+	return cmp.Or(g.effective.Compare(o.effective), -strings.Compare(g.code, o.code)) // individuals first
+}
+
+// sort gives the payments that fit by batch and notes the outcome of the others.
+func (f *fileMaker) sort() map[group][]int {
+	groups, seen := map[group][]int{}, map[string]bool{}
 	for i := range f.batch.Payments {
 		p := &f.batch.Payments[i]
 		code := paymentFault(p)
@@ -230,10 +299,13 @@ func (f *fileMaker) sort() map[day.Day][]int {
 			f.receipt.Outcomes[i] = Outcome{Key: p.Key, State: Failed, Code: code}
 			continue
 		}
-		effective := bankingDay(day.Max(p.Date, f.made.AddDays(1)))
-		byDate[effective] = append(byDate[effective], i)
+		g := group{effective: bankingDay(day.Max(p.Date, f.made.AddDays(1))), code: ach.PPD}
+		if p.Company {
+			g.code = ach.CCD
+		}
+		groups[g] = append(groups[g], i)
 	}
-	return byDate
+	return groups
 }
 
 func (f *fileMaker) header() ach.FileHeader {
@@ -246,13 +318,16 @@ func (f *fileMaker) header() ach.FileHeader {
 	return h
 }
 
-// credits is an empty batch of credits to people.
-func (f *fileMaker) credits(effective day.Day, number int) (ach.Batcher, error) {
+// credits is an empty batch of credits, with the debit of the sender's own account when the file is balanced.
+func (f *fileMaker) credits(g group, number int) (ach.Batcher, error) {
 	h := ach.NewBatchHeader()
-	h.ServiceClassCode, h.StandardEntryClassCode = ach.CreditsOnly, ach.PPD
+	h.ServiceClassCode, h.StandardEntryClassCode = ach.CreditsOnly, g.code
+	if f.offset != nil {
+		h.ServiceClassCode = ach.MixedDebitsAndCredits
+	}
 	h.CompanyName, h.CompanyIdentification = f.s.CompanyName, f.s.CompanyIdentification
 	h.CompanyEntryDescription = f.s.EntryDescription
-	h.EffectiveEntryDate = effective.In(time.UTC).Format("060102")
+	h.EffectiveEntryDate = g.effective.In(time.UTC).Format("060102")
 	h.ODFIIdentification = f.s.ODFIRouting[:8]
 	h.BatchNumber = number
 	return ach.NewBatch(h) //nolint:wrapcheck // replaced by the caller
@@ -273,6 +348,22 @@ func (f *fileMaker) entry(at, n int) *ach.EntryDetail {
 	e.IndividualName = bankText(p.Recipient.Holder, 22)
 	e.SetTraceNumber(f.s.ODFIRouting[:8], f.batch.Sequence*(maxEntries+1)+n)
 	f.receipt.Outcomes[at] = Outcome{Key: p.Key, Ref: f.made.In(time.UTC).Format("20060102") + "-" + e.TraceNumber, State: Submitted}
+	return e
+}
+
+// debit is the entry, the file's n-th, that takes credits from the sender's own account.
+func (f *fileMaker) debit(amount money.Cents, n int) *ach.EntryDetail {
+	e := ach.NewEntryDetail()
+	e.TransactionCode = ach.CheckingDebit
+	if f.offset.Type == Savings {
+		e.TransactionCode = ach.SavingsDebit
+	}
+	e.SetRDFI(f.offset.Routing)
+	e.DFIAccountNumber = f.offset.Number
+	e.Amount = int(amount)
+	e.IdentificationNumber = "OFFSET"
+	e.IndividualName = bankText(f.offset.Holder, 22)
+	e.SetTraceNumber(f.s.ODFIRouting[:8], f.batch.Sequence*(maxEntries+1)+n)
 	return e
 }
 

@@ -29,7 +29,7 @@ const nachaSettings = `{
 
 func nacha(t *testing.T) pay.Provider {
 	t.Helper()
-	p, err := pay.NewNACHA(json.RawMessage(nachaSettings))
+	p, err := pay.NewNACHA(json.RawMessage(nachaSettings), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,14 +270,14 @@ func TestFileSettingsAreChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = pay.NewNACHA(raw)
+		_, err = pay.NewNACHA(raw, nil)
 		var wrong *pay.SettingsError
 		if !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s = %q: %v", field, value, err)
 		}
 	}
 	for _, raw := range []string{"", "null", "[]", `{"odfiRouting": 91000019}`} {
-		if _, err := pay.NewNACHA(json.RawMessage(raw)); err == nil {
+		if _, err := pay.NewNACHA(json.RawMessage(raw), nil); err == nil {
 			t.Errorf("settings %q were taken", raw)
 		}
 	}

@@ -36,6 +36,8 @@ type Payment struct {
 	Currency  string
 	Date      day.Day // when the money should arrive
 	Recipient Account
+	// Company says that the recipient is no individual.
+	Company bool
 	// Memo is what the recipient's bank shows, at most 15 characters.
 	Memo string
 }

@@ -1,10 +1,15 @@
 package books_test
 
 import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -15,13 +20,17 @@ import (
 // the service is not.
 type history struct {
 	*team
-	r            *rapid.T
+	r *rapid.T
+	// rnd draws instead of r where several histories of a team run side by side, and log takes what r would be told.
+	rnd          *rand.Rand
+	log          func(format string, args ...any)
 	owners       []string
 	listings     []string
 	periods      []string
 	fees         []string
 	rates        []string
 	mappings     []string
+	hands        *sync.Mutex // that a listing changes hands takes several requests
 	stays        []string
 	transactions []string
 	journals     []string
@@ -46,12 +55,27 @@ func (c *tally) count(kind string, ok bool) {
 	}
 }
 
+// tell logs what was done and fails when a kind of step never was.
+func (c *tally) tell(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for kind := range maps.Keys(c.not) {
+		if c.done[kind] == 0 && c.not[kind] > 20 {
+			t.Errorf("%q was refused %d times and never done: it tries nothing", kind, c.not[kind])
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.done)) {
+		t.Logf("%-20s done %5d, refused %5d", kind, c.done[kind], c.not[kind])
+	}
+}
+
 // do sends a request and gives the id of its answer, empty when it was refused.
 func (h *history) do(kind, method, path string, body any) string {
 	status, answer := h.send(method, path, body)
-	h.r.Logf("%s %s %v: %d %.300s", method, path, body, status, answer)
+	h.log("%s %s %v: %d %.300s", method, path, body, status, answer)
 	if status >= http.StatusInternalServerError {
-		h.r.Fatalf("%s %s %v: %d %s", method, path, body, status, answer)
+		h.t.Errorf("%s %s %v: %d %s", method, path, body, status, answer)
 	}
 	steps.count(kind, status < http.StatusBadRequest)
 	if status >= http.StatusBadRequest {
@@ -61,13 +85,25 @@ func (h *history) do(kind, method, path string, body any) string {
 }
 
 func (h *history) draw(low, high int, what string) int {
+	if h.rnd != nil {
+		return low + h.rnd.IntN(high-low+1)
+	}
 	return rapid.IntRange(low, high).Draw(h.r, what)
 }
 
 func (h *history) often(oneIn int, what string) bool { return h.draw(1, oneIn, what) == 1 }
 
 func one[T any](h *history, what string, from ...T) T {
+	if h.rnd != nil {
+		return from[h.rnd.IntN(len(from))]
+	}
 	return rapid.SampledFrom(from).Draw(h.r, what)
+}
+
+// look is read for what another history may have deleted: it reports whether it is there.
+func (h *history) look(path string, into any) bool {
+	status, answer := h.send(http.MethodGet, path, nil)
+	return status == http.StatusOK && json.Unmarshal(answer, into) == nil
 }
 
 // first is the statement start date of the teams; everything happens in the first third of 2026.
@@ -92,7 +128,7 @@ func keep(all *[]string, added string) {
 // begin sets a team up: recognition, owners and listings, taxes, fees, mappings.
 func begin(x *team, r *rapid.T) *history {
 	x.renew()
-	h := &history{team: x, r: r}
+	h := &history{team: x, r: r, log: r.Logf, hands: &sync.Mutex{}}
 	h.changeTeam()
 	for i := range h.draw(1, 3, "owners") {
 		keep(&h.owners, h.do("setup", "POST", "/contacts", object{"type": "owner", "name": "Owner " + strconv.Itoa(i)}))
@@ -204,6 +240,8 @@ func (h *history) changeOwnership() {
 		return
 	}
 	// The listing changes hands: what the period loses at its end a new one takes over, so that every day has an owner.
+	h.hands.Lock()
+	defer h.hands.Unlock()
 	var p struct{ ListingID, StartAt, EndAt string }
 	h.read("/listings/ownership-periods/"+period, &p)
 	at := h.date("change of hands").String()

@@ -3,6 +3,7 @@ package books_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ func (h *history) hold(when string) {
 	h.balancedPostings(when)
 	h.balancedTrials(when)
 	h.trustIsOwed(when)
+	h.ledgersEliminate(when)
 	h.statementsChain(when)
 	h.staysAreBooked(when)
 }
@@ -71,10 +73,14 @@ func (h *history) trustIsOwed(when string) {
 		join account a on a.team_id = e.team_id and a.id = e.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		where e.team_id = @team and e.party is null and c.classification in ('revenue', 'expense')`)
 	h.none(when, "owners' money of no owner", `select concat_ws(' ', e.txn_code, e.ref, e.txn_at) from ledger_entry e
-		left join listing_ownership_period p on p.team_id = e.team_id and p.id = e.ownership_period_id and p.listing_id = e.listing_id
-			and daterange(p.start_at, p.end_at) @> e.txn_at
-		where e.team_id = @team and e.party = 'owners' and p.id is null and e.statement_id is null
-			and not exists (select from ledger_stale s where s.team_id = e.team_id and s.source_id = e.source_id)`)
+		left join reservation r on r.team_id = e.team_id and r.id = e.source_id
+		where e.team_id = @team and e.party = 'owners' and e.statement_id is null and e.ownership_period_id is distinct from coalesce((
+				select p.id from listing_ownership_period p
+				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> e.txn_at), (
+				select p.id from listing_ownership_period p, generate_series(r.check_in, r.check_out - 1, interval '1 day') night
+				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> night::date
+				order by abs(night::date - e.txn_at), night limit 1))
+			and not exists (select from ledger_outstanding s where s.team_id = e.team_id and s.source_id = e.source_id and s.status = 'locked')`)
 	var sheet struct {
 		Assets, Liabilities struct{ Total int64 }
 		Balances            struct{ Total int64 }
@@ -93,6 +99,14 @@ func (h *history) trustIsOwed(when string) {
 	if trust.Difference.BookToLiabilities != 0 || trust.Book.CentTotal != trust.Liabilities.CentTotal {
 		h.r.Fatalf("%s: the trust does not hold what it owes: %+v", when, trust)
 	}
+}
+
+// ledgersEliminate belongs to the third: what the trust owes the operating ledger is what that is owed, for every posting, so that both together
+// owe nothing.
+func (h *history) ledgersEliminate(when string) {
+	h.none(when, "the ledgers do not eliminate", `select concat_ws(' ', e.source_id, e.txn_at, e.currency, sum(e.cent_total)) from ledger_entry e
+		join account_assignment s on s.team_id = e.team_id and s.account_id = e.account_id and s.assignment = 'dueToFromTrust'
+		where e.team_id = @team group by e.source_id, e.txn_at, e.currency having sum(e.cent_total) <> 0`)
 }
 
 // statementsChain is the fourth: a statement starts where the one before it ended; and the sixth: the members' shares are the whole of what is
@@ -157,4 +171,63 @@ func (h *history) staysAreBooked(when string) {
 			h.r.Fatalf("%s: %s", when, fmt.Sprintf("stay %s (%s): posted %d and %d, owed %d and paid %d", s.ID, s.Status, owes[s.ID], paid[s.ID], want, s.Financials.Paid))
 		}
 	}
+}
+
+// journal is a reservation or transaction as its journal status is read.
+type journal struct {
+	ID            string
+	JournalStatus journalStatus
+}
+
+type journalStatus struct{ Status, Reason, Action string }
+
+// journalStatuses reads those of all reservations, transactions and manual journals, by the path of each.
+func (h *history) journalStatuses() map[string]journalStatus {
+	out := map[string]journalStatus{}
+	for _, path := range []string{"/reservations", "/transactions", "/general-ledger/journals"} {
+		var page struct{ Data []journal }
+		h.read(path+"?limit=250", &page)
+		for _, j := range page.Data {
+			out[path+"/"+j.ID] = j.JournalStatus
+		}
+	}
+	return out
+}
+
+// heldByLocks fails unless every journal is current or is held by a lock that stands, and says so. Nothing is under way when it is called.
+func (h *history) heldByLocks(when string) map[string]journalStatus {
+	said := h.journalStatuses()
+	for path, s := range said {
+		if s.Status != "current" && s != (journalStatus{"stale", "journalLocked", "unlock"}) {
+			h.r.Fatalf("%s: all work is done and %s says %+v", when, path, s)
+		}
+		collection, one := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
+		if s.Status == "current" || collection == "/general-ledger/journals" {
+			continue
+		}
+		// Whoever insists on the journal is told the lock, so there is one.
+		if status, answer := h.send("POST", collection+"/journal-entries", object{"ids": list{one}, "lockPolicy": "strict"}); status != http.StatusForbidden {
+			h.r.Fatalf("%s: no lock holds %s, which says that one does: %d %s", when, path, status, answer)
+		}
+	}
+	return said
+}
+
+// settled fails unless every journal is the one that would be derived now, or is held by a lock that stands and says so; and unless every saved
+// statement tells what its entries come to. Nothing is under way when it is called.
+func (h *history) settled(when string) {
+	said, stored := h.heldByLocks(when), h.rows("e.id || ' ' || ")
+	h.refreshAll()
+	h.same(when+": a refresh of all journals", stored, h.rows("e.id || ' ' || "))
+	for path, s := range h.journalStatuses() {
+		if s != said[path] {
+			h.r.Fatalf("%s: %s said %+v, and %+v after it was derived again", when, path, said[path], s)
+		}
+	}
+	h.none(when, "a saved statement is not what its entries come to", `select concat_ws(' ', s.id, s.status, s.start_at, s.balance_start, s.balance_end, x.*)
+		from statement s cross join lateral (
+			select coalesce(-sum(e.cent_total) filter (where e.statement_id = s.id), 0) as attached, count(*) filter (where e.statement_id is distinct from s.id) as loose
+			from ledger_entry e where e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')
+				and e.ownership_period_id = s.ownership_period_id and e.currency = s.currency and e.txn_at between s.start_at and s.end_at) x
+		where s.team_id = @team and (s.balance_end - s.balance_start <> x.attached or x.loose > 0)`)
 }

@@ -2,14 +2,13 @@ package books_test
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 
 	"stayledger/platform/day"
 )
 
 // kinds is how many kinds of steps there are, common ones counted several times.
-const kinds = 24
+const kinds = 29
 
 // step does one random thing. Draws lean to small numbers, so their meaning moves from step to step.
 func (h *history) step(number int) {
@@ -43,6 +42,12 @@ func (h *history) step(number int) {
 		h.changeStatement()
 	case 23:
 		h.work()
+	case 24:
+		h.closeBooks()
+	case 25, 26:
+		h.saveMonth()
+	case 27, 28:
+		h.returnInARow()
 	}
 }
 
@@ -95,7 +100,9 @@ func (h *history) adjust() {
 	}
 	path := "/reservations/" + one(h, "adjusted stay", h.stays...)
 	var stay struct{ Adjustments []struct{ ID string } }
-	h.read(path, &stay)
+	if !h.look(path, &stay) {
+		return
+	}
 	if n := len(stay.Adjustments); n > 0 && h.often(2, "existing adjustment") {
 		path += "/adjustments/" + stay.Adjustments[h.draw(0, n-1, "adjustment")].ID
 		if h.often(2, "take it away") {
@@ -163,7 +170,17 @@ func (h *history) payOut() {
 	body := object{"type": "payout", "date": h.date("paid out on"), "lines": list{object{
 		"amount": h.cents("paid out") * int64(one(h, "out or in", 1, 1, -1)), "listingId": one(h, "paid listing", h.listings...),
 	}}}
-	switch h.draw(0, 2, "kind of payout") {
+	switch h.draw(0, 4, "kind of payout") {
+	case 3:
+		draw := object{"amount": h.cents("drawn across") * int64(one(h, "drawn or paid in", 1, 1, -1)), "date": h.date("drawn on"), "lineAccountId": h.account("1010")}
+		if h.often(3, "from the office") {
+			draw["bankAccountId"], draw["lineAccountId"] = h.account("1010"), h.account("1000")
+		}
+		keep(&h.transactions, h.do("draw", "POST", "/statements/manager/pay", draw))
+		return
+	case 4:
+		body["type"], body["lines"] = "transfer", list{object{"amount": h.cents("lent"), "accountId": h.account("1000")}}
+		body["accountId"] = h.account("1010")
 	case 0:
 		body["lines"] = list{object{"amount": h.cents("drawn"), "party": "manager"}}
 	case 1:
@@ -190,10 +207,9 @@ func (h *history) changeTransaction() {
 		h.do("delete transaction", "DELETE", path, nil)
 	case 4:
 		var t struct{ Lines []struct{ ID string } }
-		if status, _ := h.send(http.MethodGet, path, nil); status != http.StatusOK {
+		if !h.look(path, &t) {
 			return
 		}
-		h.read(path, &t)
 		h.do("change lines", "PUT", path, object{"lines_update": list{object{"id": t.Lines[0].ID, "amount": h.cents("new line amount")}}})
 	}
 }
@@ -244,8 +260,62 @@ func (h *history) inOrder() []statement {
 	return all
 }
 
-// reopen returns every saved statement to draft, the latest first.
+// closeBooks closes and softly closes the books, or opens them again.
+func (h *history) closeBooks() {
+	body := object{"reason": "month end"}
+	for _, field := range []string{"booksClosedAt", "softClosedAt"} {
+		switch h.draw(0, 3, field) {
+		case 0, 1:
+			body[field] = h.date(field)
+		case 2:
+			body[field] = nil
+		}
+	}
+	if h.often(3, "posters") {
+		body["softClosePosters"] = one(h, "who may post", list{}, list{h.User})
+	}
+	if len(body) > 1 {
+		h.do("close books", "POST", "/team/books-closing", body)
+	}
+}
+
+// saveMonth saves or publishes the next month of every owner, or months in a batch, whether journals wait to be derived or not.
+func (h *history) saveMonth() {
+	status := one(h, "saved as", "inReview", "published", "published")
+	month := one(h, "month", "2026-01", "2026-02", "2026-03", "2026-04")
+	if h.often(2, "in a batch") {
+		h.do("save in a batch", "POST", "/statements/batch", object{"status": status, "month": month})
+		return
+	}
+	h.do("save month", "POST", "/statements", object{"month": month, "status": status})
+}
+
+// returnInARow returns the latest saved statements to draft, one right after the other or in a batch.
+func (h *history) returnInARow() {
+	var saved []string
+	for _, s := range slices.Backward(h.inOrder()) {
+		if s.Status != "draft" {
+			saved = append(saved, s.ID)
+		}
+	}
+	if len(saved) == 0 {
+		return
+	}
+	if h.often(2, "some of them") {
+		saved = saved[:h.draw(1, len(saved), "statements in a row")]
+	}
+	if h.often(3, "returned in a batch") {
+		h.do("return in a batch", "POST", "/statements/batch", object{"status": "draft", "statementIds": saved})
+		return
+	}
+	for _, id := range saved {
+		h.do("return in a row", "PUT", "/statements/"+id, object{"status": "draft"})
+	}
+}
+
+// reopen opens the books and returns every saved statement to draft, the latest first, without waiting for what that sets free.
 func (h *history) reopen() {
+	h.must("POST", "/team/books-closing", object{"booksClosedAt": nil, "softClosedAt": nil, "reason": "late changes"})
 	for _, s := range slices.Backward(h.inOrder()) {
 		if s.Status != "draft" {
 			h.must("PUT", "/statements/"+s.ID, object{"status": "draft"})

@@ -161,6 +161,13 @@ func faultScenes() []crashScene {
 			time.Sleep(200 * time.Millisecond)
 			s.front.open()
 		}},
+		{"the provider is away for four seconds", "completed", func(s *scene) {
+			s.front.close()
+			s.pay()
+			s.start()
+			time.Sleep(4 * time.Second)
+			s.front.open()
+		}},
 		{"provider and worker restart", "completed", func(s *scene) {
 			s.sandbox.Break(sandbox.Fault{Mode: sandbox.DelayAfter, DelayMS: 100})
 			s.pay()
@@ -199,7 +206,7 @@ func (s *scene) pay() {
 	for i, v := range s.statements {
 		ids[i] = v.id
 	}
-	s.operation = s.post("/statements/pay", map[string]any{"statementIds": ids, "connectionId": s.connection, "date": "2026-02-05"}).want(202).text("operationId")
+	s.operation = s.post("/statements/pay", map[string]any{"statementIds": ids, "connectionId": s.connection}).want(202).text("operationId")
 }
 
 // start starts a worker after what time brings.

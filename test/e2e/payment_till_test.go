@@ -53,7 +53,13 @@ var local = []string{"--local-providers", "--provider-timeout", "2s"}
 // newTill makes the team, with a number of published statements to pay.
 func newTill(t *testing.T, statements int) *till {
 	t.Helper()
-	w := &till{t: t, database: emptyDatabase(t), data: t.TempDir(), began: time.Now()}
+	return tillOn(t, emptyDatabase(t), t.TempDir(), statements)
+}
+
+// tillOn makes the team in an empty database.
+func tillOn(t *testing.T, database, data string, statements int) *till {
+	t.Helper()
+	w := &till{t: t, database: database, data: data, began: time.Now()}
 	w.service = start(t, w.database, w.data, append([]string{"serve", "--workers", "0"}, local...)...)
 	team := command(t, w.database, "team", "create", "Seaside Stays", "--start", "2026-01-01")
 	w.client = &client{t: t, base: w.service.base, key: command(t, w.database, "key", "issue", "--team", team)}
@@ -221,12 +227,14 @@ type front struct {
 	hole    net.Listener
 }
 
-func (f *front) listen() net.Listener {
+// listen waits for the address, which an outgoing connection of this machine can have got while the door was closed.
+func (f *front) listen() (l net.Listener) {
 	f.t.Helper()
-	l, err := net.Listen("tcp", f.address)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	eventually(f.t, "the provider's address", func() (free bool) {
+		var err error
+		l, err = net.Listen("tcp", f.address)
+		return err == nil
+	})
 	return l
 }
 
@@ -295,11 +303,7 @@ func (w *till) requests(after int) int {
 // eventually waits until something holds.
 func (w *till) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("not %s within 30 s", what)
-		}
-	}
+	eventually(w.t, what, holds)
 }
 
 // table prints rows under a heading.

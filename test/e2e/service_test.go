@@ -70,7 +70,7 @@ func start(t *testing.T, database, data string, args ...string) *process {
 		p.base = "http://" + address
 	}
 	p.cmd = exec.CommandContext(context.Background(), binary, args...)
-	p.cmd.Env = append(os.Environ(), "STAYLEDGER_SECRET_KEYS="+secretKey, "STAYLEDGER_DATA_DIR="+data)
+	p.cmd.Env = append(os.Environ(), "STAYLEDGER_SECRET_KEYS="+secretKey, "STAYLEDGER_DATA_DIR="+data, "STAYLEDGER_DRAIN_TIME=0s")
 	if database != "" {
 		p.cmd.Env = append(p.cmd.Env, "DATABASE_URL="+database)
 	}
@@ -168,7 +168,17 @@ func command(t *testing.T, database string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// client calls one service with one key.
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not %s within 30 s", what)
+		}
+	}
+}
+
+// client calls one service with one key, or with the bearer token of a person.
 type client struct {
 	t    *testing.T
 	base string
@@ -180,6 +190,7 @@ type answer struct {
 	call   string
 	status int
 	header http.Header
+	closes bool // the connection closes after it
 	body   []byte
 }
 
@@ -201,7 +212,10 @@ func (c *client) call(method, path string, body any) *answer {
 		c.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if c.key != "" {
+	switch {
+	case strings.HasPrefix(c.key, "ut_"):
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	case c.key != "":
 		req.Header.Set("x-api-key", c.key)
 	}
 	resp, err := http.DefaultClient.Do(req)
@@ -213,7 +227,7 @@ func (c *client) call(method, path string, body any) *answer {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &answer{t: c.t, call: method + " " + path, status: resp.StatusCode, header: resp.Header, body: content}
+	return &answer{t: c.t, call: method + " " + path, status: resp.StatusCode, header: resp.Header, closes: resp.Close, body: content}
 }
 
 func (c *client) get(path string) *answer { c.t.Helper(); return c.call(http.MethodGet, path, nil) }
@@ -280,7 +294,7 @@ func (a *answer) list(path string) []map[string]any {
 // settled polls an operation until it has ended.
 func (c *client) settled(operation string) *answer {
 	c.t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for time.Now().Before(deadline) {
 		a := c.get("/operations/" + operation + "?waitSeconds=5").want(200)
 		if s := a.text("status"); s == "completed" || s == "failed" {

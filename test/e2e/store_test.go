@@ -31,7 +31,7 @@ func TestObjectStoreAndRotatedKeys(t *testing.T) {
 	done := c.settled(c.post("/transactions/csv", map[string]any{}).want(202).text("operationId"))
 	path := done.text("resources.0.url")
 	whole := c.get(path).want(200)
-	if names := s3.Names(t, "e2e"); len(names) != 1 || !strings.HasPrefix(names[0], "files."+team+".") || !bytes.Contains(whole.body, []byte("\r\n")) {
+	if names := s3.Names(t, "e2e"); len(names) != 2 || !strings.HasPrefix(names[0], "files."+team+".") || names[1] != "stayledger-store" || !bytes.Contains(whole.body, []byte("\r\n")) {
 		t.Errorf("the store keeps %v, the file is %q", names, whole.body)
 	}
 	if _, err := os.Stat(filepath.Join(data, "files")); err == nil {

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"stayledger/domain/file"
+	"stayledger/migrations"
+	"stayledger/platform/db"
+)
+
+// schemaPoll is how often a process that waits for a migration looks whether it is there.
+const schemaPoll = time.Second
+
+// CheckSchema fails with db.ErrSchema when the database lacks migrations that this program needs. A newer schema is fine: while a deployment
+// is brought up to date, older processes go on beside the newer ones.
+func (a *App) CheckSchema(ctx context.Context) error {
+	newest, err := migrations.Newest()
+	if err != nil {
+		return err
+	}
+	there, err := a.DB.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if there < newest {
+		return db.ErrSchema
+	}
+	return nil
+}
+
+// prepare waits until somebody has migrated the database, then makes sure that the file store is the one that belongs to it. Until then the
+// process is not ready and takes no jobs.
+func (a *App) prepare(ctx context.Context) error {
+	for told := false; ; told = true {
+		err := a.CheckSchema(ctx)
+		if err == nil {
+			return file.Claim(ctx, a.DB, a.store, a.Config.AdoptStore)
+		}
+		if !told {
+			a.Log.WarnContext(ctx, "not ready", "cause", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(schemaPoll):
+		}
+	}
+}
+
+// serveOperators answers on the address for operators until ctx ends: metrics and probes, which a process that only works on jobs has, too.
+func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.watch.handler())
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", a.readiness(func() bool { return ctx.Err() == nil && !a.stopping.Load() }))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
+		a.Log.Error("serve operators", "error", err)
+	}
+}
+
+// healthy says that the process lives, whatever state its database is in.
+func healthy(w http.ResponseWriter, _ *http.Request) { probe(w, "") }
+
+// readiness says whether work should be sent here: on holds while the process is neither starting nor stopping.
+func (a *App) readiness(on func() bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		switch {
+		case !on():
+			probe(w, "starting or stopping")
+		case a.DB.Ping(ctx) != nil:
+			probe(w, "the database is out of reach")
+		case !a.prepared.Load():
+			probe(w, "the schema is missing or older than this program, or the file store was not looked at yet")
+		default:
+			probe(w, "")
+		}
+	}
+}
+
+// probe answers a probe; a cause means that the answer is no.
+func probe(w http.ResponseWriter, cause string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if cause != "" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("not ready: " + cause + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}

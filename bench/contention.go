@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const (
+	contendedStays = 240 // on one listing
+	contentionTime = 6 * time.Second
+	manyWriters    = 24
+	exclusiveTurns = 3 // of each kind of change
+)
+
+// contention lets clients change stays of one listing side by side, and looks at how long a change that touches many journals has to wait
+// while as many clients as the service has connections do nothing else.
+func contention(ctx context.Context, b *bed) ([]Metric, error) {
+	t, stays, err := b.contended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	detail := map[string]any{"stays": contendedStays, "seconds": contentionTime.Seconds()}
+	perSecond := map[int]float64{}
+	failed := 0
+	for _, clients := range []int{1, 8, manyWriters} {
+		m, err := b.changeStays(ctx, t, stays, clients, time.After(contentionTime))
+		if err != nil {
+			return nil, err
+		}
+		perSecond[clients] = m.perSecond
+		failed += m.failed
+		detail[fmt.Sprintf("of%dClients", clients)] = m.detail()
+	}
+	metrics := []Metric{
+		atLeast("stay_changes_8_clients_ratio", perSecond[8]/perSecond[1], 1, detail),
+		atLeast("stay_changes_24_clients_ratio", perSecond[manyWriters]/perSecond[1], 1, detail),
+		atMost("stay_changes_failed", float64(failed), 0, detail),
+	}
+	wait, err := b.exclusiveChanges(ctx, t, stays)
+	return append(metrics, wait...), err
+}
+
+// contended is a team with stays on one listing, in two months.
+func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error) {
+	if t, err = b.keptBooks(ctx); err != nil {
+		return t, nil, err
+	}
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return t, nil, err
+	}
+	defer c.close()
+	listing, err := b.one(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
+	if err != nil {
+		return t, nil, err
+	}
+	for n := range contendedStays {
+		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, contendedStay(n, n))
+		answer, err := c.send(c.request(http.MethodPost, "/reservations", body), true)
+		if err != nil {
+			return t, nil, err
+		}
+		var made struct{ ID id.ID }
+		if err := json.Unmarshal(answer, &made); err != nil {
+			return t, nil, fmt.Errorf("read a reservation: %w", err)
+		}
+		stays = append(stays, made.ID)
+	}
+	return t, stays, nil
+}
+
+// contendedStay is what changes of the n-th stay: every change moves it to the other of two months, and what it costs.
+func contendedStay(n, change int) string {
+	checkIn := time.Date(2025, time.Month(3+change%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)
+	return fmt.Sprintf(`"checkIn": %q, "checkOut": %q, "lines": [{"type": "rent", "amount": %d}, {"type": "cleaningFee", "amount": 5000}]`,
+		checkIn.Format(time.DateOnly), checkIn.AddDate(0, 0, 3).Format(time.DateOnly), 10_000+change)
+}
+
+// one is an id that a statement finds.
+func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error) {
+	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
+		v, err = db.Get[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
+		return err
+	})
+	return v, err
+}
+
+// changed is what became of the changes of some clients.
+type changed struct {
+	perSecond      float64
+	made, failed   int
+	deadlocks      int64
+	p99MS, worstMS float64
+	failure        string
+}
+
+func (m changed) detail() map[string]any {
+	d := map[string]any{"perSecond": m.perSecond, "made": m.made, "failed": m.failed, "deadlocks": m.deadlocks, "p99Ms": m.p99MS, "maxMs": m.worstMS}
+	if m.failure != "" {
+		d["failure"] = m.failure
+	}
+	return d
+}
+
+// changeStays has clients change the rent of stays, each of its own, until the end.
+func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers int, end <-chan time.Time) (m changed, err error) {
+	clients, err := dialAll(ctx, writers, b.ours, t.secret)
+	if err != nil {
+		return m, err
+	}
+	before, err := b.deadlocks(ctx)
+	if err != nil {
+		return m, err
+	}
+	var (
+		over  atomic.Bool
+		mu    sync.Mutex
+		waits []float64
+	)
+	go func() { <-end; over.Store(true) }()
+	begin := time.Now()
+	err = each(writers, func(i int) error {
+		defer clients[i].close()
+		for n := 0; !over.Load() && ctx.Err() == nil; n++ {
+			k := (i + n*writers) % len(stays)
+			body := "{" + contendedStay(k, k+1+n/(len(stays)/writers)) + "}"
+			sent := time.Now()
+			_, err := clients[i].send(clients[i].request(http.MethodPut, "/reservations/"+stays[k].String(), body), false)
+			took := float64(time.Since(sent).Nanoseconds()) / 1e6
+			mu.Lock()
+			waits = append(waits, took)
+			if err != nil {
+				m.failed++
+				m.failure = err.Error()
+			} else {
+				m.made++
+			}
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return m, err
+	}
+	m.perSecond = float64(m.made) / time.Since(begin).Seconds()
+	m.p99MS, m.worstMS = quantile(waits, 0.99), quantile(waits, 1)
+	after, err := b.deadlocks(ctx)
+	m.deadlocks = after - before
+	return m, err
+}
+
+// deadlocks is how many the server has broken so far.
+func (b *bed) deadlocks(ctx context.Context) (n int64, err error) {
+	time.Sleep(1100 * time.Millisecond) // a session reports what it counted at most once a second
+	err = b.bare.QueryRow(ctx, `select deadlocks from pg_stat_database where datname = current_database()`).Scan(&n)
+	return n, err
+}
+
+// exclusiveChanges makes changes that touch the journals of many while writers take all connections.
+func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]Metric, error) {
+	found := map[string]id.ID{}
+	for name, sql := range map[string]string{
+		"fee":     `select id from fee where team_id = @team and name = 'Management'`,
+		"mapping": `select id from reservation_line_mapping where team_id = @team and line_type = 'rent' limit 1`,
+		"period":  `select p.id from listing_ownership_period p join reservation r on r.team_id = @team and r.listing_id = p.listing_id where p.team_id = @team limit 1`,
+		"owner":   `select contact_id from listing_ownership_member where team_id = @team limit 1`,
+		"rent":    `select id from account where team_id = @team and code = '4000'`,
+		"other":   `select id from account where team_id = @team and code = '4010'`,
+	} {
+		var err error
+		if found[name], err = b.one(ctx, t, sql); err != nil {
+			return nil, fmt.Errorf("find a %s: %w", name, err)
+		}
+	}
+	account := func(turn int) id.ID {
+		if turn%2 == 0 {
+			return found["other"]
+		}
+		return found["rent"]
+	}
+	changes := []struct {
+		name, method, path string
+		body               func(turn int) string
+	}{
+		{"fee", http.MethodPut, "/recurring-fees/" + found["fee"].String(), func(turn int) string { return fmt.Sprintf(`{"defaultRate": %d}`, 21_000+turn) }},
+		{"mapping", http.MethodPut, "/reservations/line-mappings/" + found["mapping"].String(), func(turn int) string { return fmt.Sprintf(`{"accountId": %q}`, account(turn)) }},
+		{"ownership", http.MethodPut, "/listings/ownership-periods/" + found["period"].String(), func(turn int) string {
+			return fmt.Sprintf(`{"reserve": %d, "members": [{"contactId": %q, "split": 100000}]}`, 1000+turn, found["owner"])
+		}},
+		{"closing", http.MethodPost, "/team/books-closing", func(turn int) string {
+			return fmt.Sprintf(`{"softClosedAt": "2023-01-%02d", "reason": "Measured"}`, 1+turn)
+		}},
+	}
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	over := make(chan time.Time)
+	type outcome struct {
+		m   changed
+		err error
+	}
+	writing := make(chan outcome, 1)
+	go func() {
+		m, err := b.changeStays(ctx, t, stays, manyWriters, over)
+		writing <- outcome{m, err}
+	}()
+	time.Sleep(2500 * time.Millisecond) // the writers are at it
+	waits := map[string][]float64{}
+	failures := map[string]string{}
+	worst, failed := 0.0, 0
+	for turn := range exclusiveTurns {
+		for _, change := range changes {
+			sent := time.Now()
+			_, err := c.send(c.request(change.method, change.path, change.body(turn)), false)
+			took := time.Since(sent).Seconds()
+			waits[change.name] = append(waits[change.name], took)
+			worst = max(worst, took)
+			if err != nil {
+				failed++
+				failures[change.name] = err.Error()
+			}
+		}
+	}
+	close(over)
+	w := <-writing
+	if err := errors.Join(w.err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	detail := map[string]any{"writers": manyWriters, "seconds": waits, "whatWritersDid": w.m.detail(), "failures": failures}
+	return []Metric{
+		atMost("exclusive_change_wait_s", worst, 5, detail),
+		atMost("exclusive_changes_failed", float64(failed), 0, detail),
+	}, nil
+}

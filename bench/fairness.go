@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stayledger/domain/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/job"
+)
+
+const (
+	// Backlog is how many jobs of one team wait while another's are measured.
+	backlog = 10_000
+	// A lastingTask takes its place for lastingTime without using the machine, as work does that waits for the world outside.
+	lastingTask = "bench.lasting"
+	lastingTime = 100 * time.Millisecond
+	// An exportTask renders the list of a team's chart of accounts.
+	exportTask = "export-accounts-csv"
+)
+
+// lasting is the handler of lastingTask.
+func lasting() job.Handler {
+	return operation.Outside(0, func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lastingTime):
+			return nil, nil
+		}
+	})
+}
+
+// fairness compares how long a job of one team waits for its start on an idle service and behind ten thousand of another team: of work that
+// lasts, and of exports.
+func fairness(ctx context.Context, b *bed) ([]Metric, error) {
+	var metrics []Metric
+	for _, c := range []struct{ name, kind string }{{"other_team_start", lastingTask}, {"other_team_start_exports", exportTask}} {
+		if err := b.drained(ctx); err != nil {
+			return nil, err
+		}
+		idle, err := b.startDelays(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.pile(ctx, c.kind); err != nil {
+			return nil, err
+		}
+		loaded, err := b.startDelays(ctx)
+		if err != nil {
+			return nil, err
+		}
+		waiting, err := b.clear(ctx, c.kind)
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, atMost(c.name, median(loaded)/median(idle), 3, map[string]any{
+			"queued": backlog, "stillWaiting": waiting, "idleMs": median(idle), "loadedMs": median(loaded), "loadedP99Ms": quantile(loaded, 0.99),
+		}))
+	}
+	return metrics, nil
+}
+
+// pile queues the backlog of the large team, an operation for each job.
+func (b *bed) pile(ctx context.Context, kind string) error {
+	return b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
+		for range backlog {
+			n := operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: none{}}}}
+			if _, err := operation.Start(ctx, tx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// clear removes what still waits of a backlog, and says how much that was; it fails when nothing was left, because nothing was measured then.
+func (b *bed) clear(ctx context.Context, kind string) (waiting int64, err error) {
+	err = b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
+		waiting, err = tx.Exec(ctx, `delete from job where team_id = @team and kind = @kind and worker_id is null`, db.Args{"team": tx.Team, "kind": kind})
+		return err
+	})
+	if err == nil && waiting == 0 {
+		err = fmt.Errorf("all of %s was done before the measurement ended", kind)
+	}
+	return waiting, err
+}

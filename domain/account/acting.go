@@ -1,0 +1,27 @@
+package account
+
+import "strings"
+
+// Acting is SQL that holds for a line of a transaction that acts as one of some parts, whether it named its account by the assignment or by id:
+// the account decides, by the parts that it plays. An account that plays no part any more stands for the part that gave it to the line, so that
+// what was booked there keeps its meaning. The line is given by its alias in a query that takes the argument team.
+func Acting(line string, parts ...Assignment) string {
+	quoted := make([]string, len(parts))
+	for i, p := range parts {
+		quoted[i] = "'" + string(p) + "'"
+	}
+	list := strings.Join(quoted, ", ")
+	plays := "exists (select from account_assignment y where y.team_id = @team and y.account_id = " + line + ".account_id"
+	return "(" + plays + " and y.assignment in (" + list + ")) or " + line + ".assignment in (" + list + ") and not " + plays + "))"
+}
+
+// ActingPart is SQL for the one part, of some, that a line acts as, null for none. Where its account plays several of them, the line is what its
+// own assignment says, and without one the first of those given.
+func ActingPart(line string, parts ...Assignment) string {
+	var named, played strings.Builder
+	for _, p := range parts {
+		named.WriteString(" when " + line + ".assignment = '" + string(p) + "' and " + Acting(line, p) + " then '" + string(p) + "'")
+		played.WriteString(" when " + Acting(line, p) + " then '" + string(p) + "'")
+	}
+	return "case" + named.String() + played.String() + " end"
+}

@@ -1,0 +1,85 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"stayledger/platform/blob"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// ErrForeignStore is a file store that is not the one of this database.
+var ErrForeignStore = errors.New("the file store does not carry the marker of this database: it is another folder or bucket than before, or belongs " +
+	"to another database; set the right one (a copy has to take the object " + markerKey + " along), or start once with --adopt-store to use it all the same")
+
+// markerKey is the object that says which database a store belongs to.
+const markerKey = "stayledger-store"
+
+// Claim makes sure that a store belongs to the database. A database that has none yet marks the store that it is given; later each process
+// compares the store's marker with the database's, because files in the wrong store are files that are lost, and two databases in one store purge
+// each other's files. With adopt the store is marked as this database's, whatever it says.
+//
+// Errors: ErrForeignStore, and what store and database answer.
+func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
+	return d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger file store', 0))`, nil); err != nil {
+			return fmt.Errorf("claim the file store: %w", err)
+		}
+		ours, err := db.Get[id.ID](ctx, tx, `select id from file_store`, nil)
+		if err != nil && !errors.Is(err, db.ErrNoRows) {
+			return fmt.Errorf("read the marker of the file store: %w", err)
+		}
+		theirs, err := readMarker(ctx, store)
+		switch {
+		case err != nil:
+			return err
+		case theirs == ours.String() && !ours.IsZero():
+			return nil
+		case !adopt && (theirs != "" || !ours.IsZero()):
+			return ErrForeignStore
+		}
+		if ours.IsZero() {
+			ours = tx.NewID()
+			if _, err := tx.Exec(ctx, `insert into file_store (id, created_at) values (@id, @now)`, db.Args{"id": ours, "now": tx.Now}); err != nil {
+				return fmt.Errorf("keep the marker of the file store: %w", err)
+			}
+		}
+		return writeMarker(ctx, store, ours.String())
+	})
+}
+
+// readMarker gives the marker of a store, empty when it has none.
+func readMarker(ctx context.Context, store blob.Store) (string, error) {
+	object, err := store.Open(ctx, markerKey)
+	if errors.Is(err, blob.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the marker of the file store: %w", err)
+	}
+	defer func() { _ = object.Close() }()
+	text, err := io.ReadAll(io.LimitReader(object, 100))
+	if err != nil {
+		return "", fmt.Errorf("read the marker of the file store: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func writeMarker(ctx context.Context, store blob.Store, marker string) error {
+	w, err := store.Create(ctx, markerKey)
+	if err != nil {
+		return fmt.Errorf("mark the file store: %w", err)
+	}
+	defer func() { _ = w.Abort() }()
+	if _, err := io.WriteString(w, marker+"\n"); err != nil {
+		return fmt.Errorf("mark the file store: %w", err)
+	}
+	if _, err := w.Commit(); err != nil {
+		return fmt.Errorf("mark the file store: %w", err)
+	}
+	return nil
+}

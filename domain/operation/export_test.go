@@ -1,0 +1,10 @@
+package operation
+
+import (
+	"time"
+
+	"stayledger/platform/api"
+)
+
+// EndpointsPolling are the endpoints with another time between two looks at what has settled.
+func EndpointsPolling(poll time.Duration) []api.Endpoint { return endpoints(poll) }

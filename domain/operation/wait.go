@@ -1,0 +1,184 @@
+package operation
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Channel is where the processes tell each other that operations have settled.
+const Channel = "stayledger_operation"
+
+const (
+	// A settled operation stays unseen for waitPoll at most when its notification is lost.
+	waitPoll = 500 * time.Millisecond
+	// A waitPause lies between two notifications of a process, and at least between two looks at what has settled.
+	waitPause = 10 * time.Millisecond
+	// A process goes on listening for waitLinger after the last request that waited.
+	waitLinger = time.Minute
+)
+
+// NewWaker tells the requests that wait, in all processes, that operations have settled: give its Wake to DB.SetOnSettled.
+func NewWaker(d *db.DB) *db.Waker { return db.NewWaker(d, Channel, waitPause, nil) }
+
+// awaited is an operation that requests wait for.
+type awaited struct{ team, operation id.ID }
+
+// waiting are the requests of a process that wait for operations to settle. They share one connection that listens and one statement that
+// looks at all of their operations, however many they are.
+type waiting struct {
+	poll time.Duration
+	ring chan struct{}
+
+	mu       sync.Mutex
+	open     map[awaited]*settlings
+	watching bool
+}
+
+// settlings is what the requests for one operation wait for.
+type settlings struct {
+	requests int
+	settled  chan struct{}
+}
+
+func newWaiting(poll time.Duration) *waiting {
+	return &waiting{poll: poll, ring: make(chan struct{}, 1), open: map[awaited]*settlings{}}
+}
+
+// wait returns when the operation has settled, the time is over or the service is about to stop; it fails as the context does.
+func (w *waiting) wait(ctx context.Context, d *db.DB, one awaited, limit time.Duration) error {
+	settled := w.join(d, one)
+	defer w.leave(one)
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-settled:
+	case <-over.C:
+	case <-api.Draining(ctx):
+	}
+	return nil
+}
+
+func (w *waiting) join(d *db.DB, one awaited) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.open[one]
+	if s == nil {
+		s = &settlings{settled: make(chan struct{})}
+		w.open[one] = s
+	}
+	s.requests++
+	if !w.watching {
+		w.watching = true
+		go w.watch(d)
+	}
+	w.look() // it can have settled since it was read
+	return s.settled
+}
+
+func (w *waiting) leave(one awaited) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.open[one]
+	if s.requests--; s.requests == 0 {
+		delete(w.open, one)
+	}
+}
+
+// look makes watch look at once.
+func (w *waiting) look() {
+	select {
+	case w.ring <- struct{}{}:
+	default:
+	}
+}
+
+// watch looks at the operations that are waited for whenever one may have settled, until nobody has waited for a while.
+func (w *waiting) watch(d *db.DB) {
+	ctx, stop := context.WithCancel(context.Background())
+	var listener sync.WaitGroup
+	listener.Go(func() { w.listen(ctx, d) })
+	defer listener.Wait()
+	defer stop()
+	for {
+		began := time.Now() //nolint:forbidigo // how long a look takes, outside any transaction
+		pause, again := w.poll, waitPause
+		if teams, ids := w.awaited(); len(ids) == 0 {
+			pause = waitLinger
+		} else {
+			w.tell(settledOf(ctx, d, teams, ids))
+			again = max(again, 10*time.Since(began)) // a tenth of one connection, whatever is waited for and whatever settles
+		}
+		select {
+		case <-w.ring:
+		case <-time.After(pause):
+			if w.idle() {
+				return
+			}
+		}
+		time.Sleep(time.Until(began.Add(again)))
+	}
+}
+
+func (w *waiting) listen(ctx context.Context, d *db.DB) {
+	for ctx.Err() == nil {
+		_ = d.Listen(ctx, Channel, w.look) // without notifications the poll is the bound
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// idle ends the watch when nobody waits.
+func (w *waiting) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watching = len(w.open) > 0
+	return !w.watching
+}
+
+func (w *waiting) awaited() (teams, ids []id.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.open {
+		teams, ids = append(teams, one.team), append(ids, one.operation)
+	}
+	return teams, ids
+}
+
+func (w *waiting) tell(settled []awaitedRow) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range settled {
+		s := w.open[awaited{r.TeamID, r.ID}]
+		if s == nil {
+			continue
+		}
+		select {
+		case <-s.settled:
+		default:
+			close(s.settled)
+		}
+	}
+}
+
+type awaitedRow struct{ TeamID, ID id.ID }
+
+// settledOf finds the operations that have settled. It looks across teams, at operations that their callers have read; nothing of them is
+// told but that it is time to read them again. When the database does not answer, the next look finds them.
+func settledOf(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awaitedRow) {
+	_ = d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		settled, err = db.Select[awaitedRow](ctx, tx, `
+			select o.team_id, o.id from unnest(@teams::uuid[], @ids::uuid[]) as w (team_id, id)
+			join operation o on o.team_id = w.team_id and o.id = w.id where o.finished_at is not null`, db.Args{"teams": teams, "ids": ids})
+		return err
+	})
+	return settled
+}

@@ -1,0 +1,123 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Limits are what a team lets providers pay out; null is no limit.
+type Limits struct {
+	PerPayment   *money.Cents `json:"perPayment" doc:"Cents; a payment of more is refused."`
+	PerDay       *money.Cents `json:"perDay" doc:"Cents; what is asked for, or approved, on one day (UTC) is refused as far as all payments of the day together come to more."`
+	ApprovalFrom *money.Cents `json:"approvalFrom" doc:"Cents; a payment of so much or more waits until a second person has approved it."`
+}
+
+// LimitsSet are limits with who has set them.
+type LimitsSet struct {
+	Limits
+	ChangedBy *id.ID       `json:"changedBy" doc:"The user who has set them; null while nobody has."`
+	ChangedAt *day.Instant `json:"changedAt"`
+}
+
+// LimitHistory are the limits of a team as they are and as they were.
+type LimitHistory struct {
+	LimitsSet
+	History []LimitsSet `json:"history" doc:"The limits from each change on, the newest first; at most 100."`
+}
+
+// limitHistory bounds how many changes are told.
+const limitHistory = 100
+
+func readLimits(ctx context.Context, tx *db.Tx, _ *api.None) (*LimitHistory, error) {
+	found, err := db.Select[LimitsSet](ctx, tx, `
+		select per_payment, per_day, approval_from, actor_id as changed_by, created_at as changed_at from payment_limit
+		where team_id = @team order by id desc limit @limit`, db.Args{"team": tx.Team, "limit": limitHistory})
+	if err != nil {
+		return nil, fmt.Errorf("read the limits of payments: %w", err)
+	}
+	h := &LimitHistory{History: []LimitsSet{}}
+	if len(found) > 0 {
+		h.LimitsSet, h.History = found[0], found
+	}
+	return h, nil
+}
+
+// LimitChange sets all limits anew.
+type LimitChange struct {
+	PerPayment   api.Opt[money.Cents] `json:"perPayment,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents; null or absent: no limit."`
+	PerDay       api.Opt[money.Cents] `json:"perDay,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents; null or absent: no limit."`
+	ApprovalFrom api.Opt[money.Cents] `json:"approvalFrom,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents; null or absent: nothing waits."`
+}
+
+type limitInput struct{ Body LimitChange }
+
+// setLimits adds the limits that count from now on; requests that are being decided on are waited for.
+func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, error) {
+	if err := takeTurns(ctx, tx); err != nil {
+		return nil, err
+	}
+	_, err := tx.Exec(ctx, `
+		insert into payment_limit (team_id, id, per_payment, per_day, approval_from, actor_id, created_at)
+		values (@team, @id, @payment, @day, @approval, @actor, @now)`, db.Args{
+		"team": tx.Team, "id": tx.NewID(), "payment": in.Body.PerPayment.Value, "day": in.Body.PerDay.Value, "approval": in.Body.ApprovalFrom.Value,
+		"actor": tx.Actor.User, "now": tx.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set the limits of payments: %w", err)
+	}
+	return readLimits(ctx, tx, nil)
+}
+
+// currentLimits are the limits that count; none are set for a team that has never said any.
+func currentLimits(ctx context.Context, tx *db.Tx) (*Limits, error) {
+	l, err := db.Get[Limits](ctx, tx, `select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1`,
+		db.Args{"team": tx.Team})
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return nil, fmt.Errorf("read the limits of payments: %w", err)
+	}
+	return &l, nil
+}
+
+// waits reports that a payment needs a second person; nil are no limits.
+func (l *Limits) waits(amount money.Cents) bool {
+	return l != nil && l.ApprovalFrom != nil && amount >= *l.ApprovalFrom
+}
+
+// check adds what the limits say of claims to their findings.
+func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]Finding) error {
+	var total money.Cents
+	for i := range claims {
+		total += claims[i].Amount
+		if l.PerPayment != nil && claims[i].Amount > *l.PerPayment {
+			to[i] = append(to[i], Finding{LimitExceeded, refuses, map[string]any{
+				"limit": "perPayment", "allowed": *l.PerPayment, "requested": claims[i].Amount, "currency": claims[i].Currency,
+			}})
+		}
+	}
+	if l.PerDay == nil {
+		return nil
+	}
+	asked, err := db.Get[money.Cents](ctx, tx, `
+		select coalesce(sum(amount), 0)::bigint from payment
+		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and id <> all(@but)`,
+		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "but": judged(claims)})
+	if err != nil {
+		return fmt.Errorf("add up the payments of a day: %w", err)
+	}
+	if asked+total <= *l.PerDay {
+		return nil
+	}
+	for i := range claims {
+		to[i] = append(to[i], Finding{LimitExceeded, refuses, map[string]any{
+			"limit": "perDay", "allowed": *l.PerDay, "requested": total, "asked": asked, "currency": claims[i].Currency,
+		}})
+	}
+	return nil
+}

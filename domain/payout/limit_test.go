@@ -1,0 +1,235 @@
+package payout_test
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"stayledger/domain/access"
+	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+)
+
+// amount asks for one amount to Ada on a statement.
+func (h *house) amount(statement id.ID, cents int64) object {
+	return object{"amounts": array{object{"statementId": statement, "contactId": h.ada, "centTotal": cents}}}
+}
+
+// wantShort wants the refusal of a payment of more than there is.
+//
+//nolint:revive // as many arguments as the refusal has figures
+func wantShort(t *testing.T, r *apitest.Response, balance string, requested, available, collected, held int64) {
+	t.Helper()
+	r.WantError(apierr.CodeConflict, "")
+	if r.String("context.reason") != "insufficientFunds" || r.String("context.balance") != balance || r.Int("context.requested") != requested ||
+		r.Int("context.available") != available || r.Int("context.collected") != collected || r.Int("context.fundingBalance") != held {
+		t.Errorf("the refusal is %s", r.Body)
+	}
+}
+
+// without is the caller without a scope.
+func (h *house) without(scope string) *apitest.Team {
+	return h.As(slices.DeleteFunc(access.Scopes(), func(s string) bool { return s == scope }), nil)
+}
+
+// A provider pays to the cent what is available to the owners, and no cent more; the preview says so before.
+func TestAProviderPaysWhatIsAvailable(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	cabin := h.Listing("Cabin", h.ada)
+	h.Stay(h.villa, "2026-01-09", 50000) // other owners' money is on the same account
+	statement := h.earn(cabin, "2026-01", 5000)
+	ask := func(cents int64, more object) object {
+		return with(with(with(body(h.today(), statement), object{"connectionId": c}), h.amount(statement, cents)), more)
+	}
+	for _, cents := range []int64{99999999, 5001} {
+		wantShort(t, h.Post("/statements/pay", ask(cents, nil)), "owner", cents, 5000, 5000, 55000)
+		r := h.preview(ask(cents, nil))
+		if r.String("results.0.issues.0.code") != "insufficientFunds" || r.String("results.0.issues.0.severity") != "error" ||
+			r.Int("results.0.issues.0.context.available") != 5000 || r.Int("results.0.issues.0.context.requested") != cents {
+			t.Errorf("the preview is %s", r.Body)
+		}
+	}
+	h.wantPayouts(statement, 0, 0)
+	refused := h.without("payments:override").Post("/statements/pay", ask(5001, object{"allowOverdraft": true})).WantError(apierr.CodeForbidden, "")
+	if refused.String("context.requiredScopes.0") != "payments:override" {
+		t.Errorf("the refusal is %s", refused.Body)
+	}
+	if r := h.preview(ask(5001, object{"allowOverdraft": true})); r.String("results.0.issues.0.severity") != "warning" {
+		t.Errorf("the preview is %s", r.Body)
+	}
+	if r := h.record(with(body(h.today(), statement), h.amount(statement, 6000))); r.String("results.0.issues.0.code") != "insufficientOwnerFunds" {
+		t.Errorf("recorded: %s", r.Body) // what no provider pays is never refused
+	}
+	h.Delete("/transactions/" + h.Get("/statements/"+statement.String()).Want(200).String("payouts.0.id")).Want(204)
+	h.Post("/statements/pay", ask(5000, nil)).Want(202)
+}
+
+// What is paid in one request is paid from the same funds, on one statement or on several.
+func TestStatementsOfOneRequestShareTheFunds(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	cabin := h.Listing("Cabin", h.ada)
+	h.Stay(h.villa, "2026-01-09", 50000)
+	january, february := h.earn(cabin, "2026-01", 5000), h.earn(cabin, "2026-02", 3000)
+	ask := func(first, second int64) object {
+		return object{"statementIds": array{january, february}, "connectionId": c, "amounts": array{
+			object{"statementId": january, "contactId": h.ada, "centTotal": first}, object{"statementId": february, "contactId": h.ada, "centTotal": second},
+		}}
+	}
+	wantShort(t, h.Post("/statements/pay", ask(4001, 4000)), "owner", 8001, 8000, 8000, 58000)
+	h.Post("/statements/pay", ask(4000, 4000)).Want(202)
+}
+
+// The funding account must hold what leaves it, whoever it is owed to; a cost paid from it is not there any more.
+func TestTheFundingAccountHoldsWhatLeavesIt(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	cabin, barn := h.Listing("Cabin", h.ada), h.Listing("Barn", h.ben)
+	one, other := h.earn(cabin, "2026-01", 5000), h.earn(barn, "2026-01", 4000)
+	h.Expense(h.villa, "2026-02-01", 2000)
+	wantShort(t, h.Post("/statements/pay", object{"statementIds": array{one, other}, "connectionId": c}), "fundingAccount", 9000, 5000, 5000, 7000)
+	h.wantPayouts(one, 0, 0)
+	h.Post("/statements/pay", object{"statementIds": array{one}, "connectionId": c}).Want(202)
+	wantShort(t, h.Post("/statements/pay", object{"statementIds": array{other}, "connectionId": c}), "fundingAccount", 4000, 4000, 4000, 2000)
+	h.Post("/statements/pay", object{"statementIds": array{other}, "connectionId": c, "allowOverdraft": true}).Want(202)
+}
+
+// A payout that is dated later has taken its money today already.
+func TestLaterPayoutsAreNotAvailableAgain(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	statement := h.earn(h.Listing("Cabin", h.ada), "2026-01", 5000)
+	h.Stay(h.villa, "2026-01-09", 50000)
+	last := day.Of(h.DB.Now()).AddDays(60)
+	ahead := func(at day.Day) object {
+		return with(with(body(at.String(), statement), object{"connectionId": c}), h.amount(statement, 3000))
+	}
+	h.Post("/statements/pay", ahead(last.AddDays(1))).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "date")
+	h.Post("/statements/pay", ahead(last)).Want(202)
+	again := with(with(body(h.today(), statement), object{"connectionId": c}), h.amount(statement, 3000))
+	wantShort(t, h.Post("/statements/pay", again), "owner", 3000, 2000, 2000, 52000)
+	h.Post("/statements/pay", with(body("2026-02-05", statement), object{"connectionId": c})).WantError(apierr.CodeBadRequest, "").WantIssue("dateInPast", "date")
+}
+
+// The reserve is kept, but for the costs that it is there for: what a statement has made available stays so while the balance covers it.
+func TestCostsComeOutOfTheReserveFirst(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	statement := h.earn(h.villa, "2026-01", 50000) // of which 20000 are the reserve
+	ask := func(cents int64) object {
+		return with(object{"statementIds": array{statement}, "connectionId": c}, h.amount(statement, cents))
+	}
+	wantShort(t, h.Post("/statements/pay", ask(30001)), "owner", 30001, 30000, 30000, 50000)
+	h.Expense(h.villa, "2026-02-03", 15000)
+	wantShort(t, h.Post("/statements/pay", ask(30001)), "owner", 30001, 30000, 30000, 35000)
+	h.Expense(h.villa, "2026-02-04", 10000)
+	wantShort(t, h.Post("/statements/pay", ask(25001)), "owner", 25001, 25000, 25000, 25000)
+	h.Post("/statements/pay", ask(25000)).Want(202)
+}
+
+// Of requests that come at once and that there is not enough for together, one is made.
+func TestTwoRequestsDoNotSpendTheSame(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	var statements []id.ID
+	for i := range 8 {
+		statements = append(statements, h.earn(h.Listing("Cabin "+string(rune('A'+i)), h.ada), "2026-01", 1000))
+	}
+	h.Expense(h.villa, "2026-02-01", 7000) // 1000 are left for eight owners
+	statuses := make([]int, len(statements))
+	var group sync.WaitGroup
+	for i, v := range statements {
+		group.Go(func() {
+			statuses[i] = h.Post("/statements/pay", object{"statementIds": array{v}, "connectionId": c}).Status
+		})
+	}
+	group.Wait()
+	made := 0
+	for _, s := range statuses {
+		if s == http.StatusAccepted {
+			made++
+		} else if s != http.StatusConflict {
+			t.Errorf("a request answered %d", s)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d of %v were made", made, statuses)
+	}
+}
+
+// Suggestions are of what guests have paid, unless the team goes by the books; both figures are told.
+func TestSuggestionsAreOfWhatWasCollected(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	cabin := h.Listing("Cabin", h.ada)
+	h.Stay(cabin, "2026-01-09", 5000)
+	h.Stay(h.villa, "2026-01-09", 90000)
+	unpaid := h.Post("/reservations", object{
+		"listingId": cabin.ID, "checkIn": "2026-01-20", "checkOut": "2026-01-21", "bookedAt": "2026-01-01", "lines": array{object{"type": "rent", "amount": 4000}},
+	}).Want(201).ID("id")
+	h.Publish("2026-01", cabin)
+	statement := h.Statement(cabin, "2026-01")
+	figures := func(available, collected int64) {
+		t.Helper()
+		r := h.Get("/statements/" + statement.String()).Want(200)
+		if r.Int("financials.available") != available || r.Int("financials.collected") != collected {
+			t.Errorf("figures %v", r.Value("financials"))
+		}
+	}
+	figures(9000, 5000)
+	o := with(body(h.today(), statement), object{"connectionId": c})
+	wantEntry(t, h.preview(o), "results.0", "previewed: The payouts can be made", 5000)
+	h.Put("/team", object{"payoutBasis": "books"}).Want(200)
+	r := h.preview(o)
+	wantEntry(t, r, "results.0", "previewed: The payouts can be made", 9000)
+	if r.String("results.0.issues.0.code") != "uncollectedFunds" || r.String("results.0.issues.0.severity") != "warning" || r.Int("results.0.issues.0.context.collected") != 5000 {
+		t.Errorf("the preview is %s", r.Body)
+	}
+	if got := h.Put("/team", object{"payoutBasis": "collected"}).Want(200); got.String("payoutBasis") != "collected" {
+		t.Errorf("the team is %s", got.Body)
+	}
+	h.Post("/statements/pay", o).Want(202)
+	wantEntry(t, h.preview(o), "results.0", "skipped: Guests still owe what is available")
+	h.Post("/transactions", object{
+		"type": "deposit", "date": "2026-02-09", "lines": array{object{"assignment": "accountsReceivable", "amount": 2500, "reservationId": unpaid}},
+	}).Want(201)
+	figures(9000, 7500)
+	wantEntry(t, h.preview(o), "results.0", "previewed: The payouts can be made", 2500)
+}
+
+// What waits for a second person is booked and reads as unpaid; nobody pays it again meanwhile. Rejected, the statement can be paid anew.
+func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	h.Stay(h.Listing("Cabin", h.ada), "2026-01-09", 50000)
+	statement := h.earn(h.villa, "2026-01", 30000) // 10000 are available: 6000 of them Ada's
+	h.Put("/payment-limits", object{"approvalFrom": 5000}).Want(200)
+	o := object{"statementIds": array{statement}, "connectionId": c}
+	op := h.Post("/statements/pay", o).Want(202).String("operationId")
+	h.Work()
+	result := func() *apitest.Response { return h.Get("/operations/" + op + "/result").Want(200) }
+	wantEntry(t, result(), "results.0", "requested: A payment waits for approval", 6000, 4000)
+	paid := func(status string, received int64) {
+		t.Helper()
+		r := h.Get("/statements/" + statement.String()).Want(200)
+		if r.String("payment.status") != status || r.Int("payment.received") != received {
+			t.Errorf("the statement is %v, %v", r.Value("payment"), r.Value("payouts"))
+		}
+	}
+	paid("underpaid", 4000)
+	h.Post("/statements/pay", o).WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
+	approval := h.Get("/approvals?status=pending").Want(200).String("data.0.id")
+	second := h.As(access.Scopes(), nil)
+	second.Post("/approvals/"+approval+"/reject", object{"reason": "Later"}).Want(200)
+	wantEntry(t, result(), "results.0", "failed: A payment was rejected", 6000, 4000)
+	paid("underpaid", 4000)
+	op = h.Post("/statements/pay", o).Want(202).String("operationId")
+	second.Post("/approvals/"+h.Get("/approvals?status=pending").Want(200).String("data.0.id")+"/approve", nil).Want(200)
+	h.Work()
+	wantEntry(t, result(), "results.0", "requested: The payment was requested", 6000)
+	paid("paid", 10000)
+}

@@ -1,0 +1,259 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const patience = 20 * time.Second
+
+// hold opens transactions of a team (of the service itself for the zero id) that stay open until the returned function ends them.
+func hold(t *testing.T, d *db.DB, team id.ID, n int) (end func()) {
+	t.Helper()
+	scope := db.AcrossTeams()
+	if !team.IsZero() {
+		scope = db.Scope{Team: team}
+	}
+	begun, leave := make(chan struct{}, n), make(chan struct{})
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			err := d.Write(context.Background(), scope, func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, "select 1", nil)
+				begun <- struct{}{}
+				<-leave
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	end = sync.OnceFunc(func() { close(leave); all.Wait() })
+	t.Cleanup(end)
+	for range n {
+		receive(t, begun)
+	}
+	return end
+}
+
+func receive[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing happens")
+		panic("unreachable")
+	}
+}
+
+// The work of one team stands before a locked table, more of it than there are connections; another team is served meanwhile, and the service
+// is ready.
+func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
+	t.Parallel()
+	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 6})
+	blocked, other := apitest.New(t, apitest.Config{DB: d}), apitest.New(t, apitest.Config{DB: d})
+	locker := open(t, db.Config{URL: d.URL()})
+	locked, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		err := locker.Write(context.Background(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, "lock table audit_action in access exclusive mode", nil)
+			close(locked)
+			<-release
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	receive(t, locked)
+	var ended atomic.Int32
+	for range 30 {
+		all.Go(func() {
+			defer ended.Add(1)
+			_ = d.Write(context.Background(), blocked.Scope(), func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, "select from audit_action", nil)
+				return err
+			})
+		})
+	}
+	for deadline := time.Now().Add(patience); waiting(t, locker) < 4; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody waits for the table")
+		}
+	}
+	for range 10 {
+		err := d.Read(t.Context(), other.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, "select from team", nil)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+	if ended.Load() != 0 {
+		t.Error("the locked table was not waited for")
+	}
+	close(release)
+	all.Wait()
+}
+
+// waiting counts the connections of the database that wait for a lock.
+func waiting(t *testing.T, d *db.DB) (n int64) {
+	t.Helper()
+	err := d.ReadOne(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		n, err = db.Get[int64](ctx, tx, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// All connections are in use; whether the database answers is told all the same, also after the connection that tells was lost.
+func TestReadinessDoesNotWaitForAConnection(t *testing.T) {
+	t.Parallel()
+	line := apitest.NewLine(t)
+	d := open(t, db.Config{URL: line.URL, MaxConnections: 2})
+	ping := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return d.Ping(ctx)
+	}
+	end := hold(t, d, id.Zero, 2)
+	for range 3 {
+		if err := ping(); err != nil {
+			t.Errorf("not ready: %v", err)
+		}
+	}
+	end()
+	line.Cut()
+	if err := ping(); !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("a lost database: %v", err)
+	}
+	line.Mend()
+	if err := ping(); err != nil {
+		t.Errorf("a database that is back: %v", err)
+	}
+}
+
+// The server takes no more connections than the one there is: everybody is served over that one, one after the other.
+//
+// Proves: ERR-95.
+func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
+	t.Parallel()
+	address := apitest.Database(t)
+	d := open(t, db.Config{URL: address, MaxConnections: 8})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `alter database "`+strings.TrimPrefix(u.Path, "/")+`" connection limit 1`, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := hold(t, d, id.Zero, 1)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			scope := db.AcrossTeams()
+			if i%2 == 0 {
+				scope = db.Scope{Team: id.New(d.Now())}
+			}
+			if err := d.Read(context.Background(), scope, func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, "select 1", nil)
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	time.AfterFunc(50*time.Millisecond, end) // most have been refused a connection by then; whether or not, all must be served
+	all.Wait()
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+	if err := d.Notify(t.Context(), "x"); err != nil {
+		t.Errorf("notify: %v", err)
+	}
+}
+
+// And when none gets free in time, the caller is told so.
+//
+// Proves: ERR-95.
+func TestAServerThatTakesNoMoreConnectionsIsUnavailable(t *testing.T) {
+	t.Parallel()
+	address := apitest.Database(t)
+	d := open(t, db.Config{URL: address, MaxConnections: 8, AcquireTimeout: 100 * time.Millisecond})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `alter database "`+strings.TrimPrefix(u.Path, "/")+`" connection limit 1`, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := hold(t, d, id.Zero, 1)
+	if err := d.Read(t.Context(), db.AcrossTeams(), schedule); !errors.Is(err, db.ErrUnavailable) {
+		t.Error(err)
+	}
+	end()
+	if err := d.Write(t.Context(), db.AcrossTeams(), schedule); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A transaction that another one of its team is needed for does not wait for a place of its own, however many there are.
+func TestATransactionInsideAnotherNeedsNoTurn(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 10, AcquireTimeout: 5 * time.Second})
+	var all sync.WaitGroup
+	inside := make(chan struct{}, 100)
+	first := make(chan struct{})
+	for range 8 { // all places of a team alone
+		all.Go(func() {
+			err := d.Read(context.Background(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+				if _, err := tx.Exec(ctx, "select 1", nil); err != nil {
+					return err
+				}
+				inside <- struct{}{}
+				<-first
+				return d.Read(ctx, x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+					_, err := tx.Exec(ctx, "select 1", nil)
+					return err
+				})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 8 {
+		receive(t, inside)
+	}
+	close(first)
+	all.Wait()
+}

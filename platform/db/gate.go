@@ -1,0 +1,61 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Every transaction that writes for a team passes the team's gate with its very first statement, in the round trip of BEGIN: ordinary writes
+// side by side, a change that many journals are derived from alone. Whoever passed the gate can therefore rely on the team's settings, fees,
+// mappings, assignments, owners and books until the transaction ends, without a lock on any of their rows. PostgreSQL lets the waiting in by the
+// order in which they came, so neither writers nor changes starve. Nothing is locked before the gate and nobody passes it twice, so that waiting
+// for it is never part of a deadlock. Reads and the work across teams
+// pass no gate, and neither does work that takes minutes in one transaction and relies on nothing that the gate keeps.
+//
+// The gate is an advisory lock of the transaction, whose key is a hash of the team: two teams that share a key wait for each other at times,
+// and nothing else comes of it.
+type gate struct {
+	team      string
+	exclusive bool
+	wait      time.Duration
+}
+
+// gateWait is how long an exclusive transaction stands at the gate: longer than at a row, since it waits for all who came before it. Others stand
+// twice as long, so that none is refused because a change ahead of it waits in vain for work that takes long; and still not as long as a
+// statement may take, so that the error says what was waited for.
+const gateWait = 10 * time.Second
+
+// ErrNotExclusive says that work changes what many journals are derived from in a transaction that others of the team run beside.
+var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
+
+func (s Scope) gate(wait time.Duration) gate {
+	if s.Team.IsZero() || s.across || s.Ungated {
+		return gate{}
+	}
+	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait}
+}
+
+// pass adds the wait at the gate to the statement that a transaction begins with.
+func (g gate) pass(sql string, args []any) (string, []any) {
+	if g.team == "" {
+		return sql, args
+	}
+	lock, wait := "pg_advisory_xact_lock_shared", 2*g.wait
+	if g.exclusive {
+		lock, wait = "pg_advisory_xact_lock", g.wait
+	}
+	sql += fmt.Sprintf(", set_config('lock_timeout', '%dms', true), %s(hashtextextended($%d, 0)), set_config('lock_timeout', '%s', true)",
+		wait.Milliseconds(), lock, len(args)+1, lockWait)
+	return sql, append(args, "stayledger team "+g.team)
+}
+
+// Exclusively makes sure that no other write of the team runs beside the transaction; it sends nothing. Work that changes what many journals are
+// derived from begins with it. The endpoint or the handler of the job says so beforehand, since a lock that is held with others cannot become
+// one that is held alone without deadlocks.
+func (tx *Tx) Exclusively() error {
+	if !tx.settings.gate.exclusive {
+		return ErrNotExclusive
+	}
+	return nil
+}

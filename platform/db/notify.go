@@ -1,0 +1,92 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes commits queue up, and
+// without waiting for the disk.
+func (d *DB) Notify(ctx context.Context, channel string) error {
+	conn, err := d.connection(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer conn.Release()
+	_, err = conn.Exec(ctx, "select set_config('synchronous_commit', 'off', true), pg_notify($1, '')", channel)
+	return err
+}
+
+// Listen calls heard for every notification on a channel until the context or the DB ends; it returns when the connection is lost.
+func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
+	if !d.listening.enter() {
+		return unavailable(context.Canceled)
+	}
+	defer d.listening.all.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.listening.ctx, cancel)()
+	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
+	if err != nil {
+		return unavailable(err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	for {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return fmt.Errorf("wait for notification: %w", err)
+		}
+		heard()
+	}
+}
+
+// Waker tells all processes on a channel that something is new. Wake never blocks, and many calls become one notification.
+type Waker struct {
+	db      *DB
+	channel string
+	pause   time.Duration
+	local   func()
+	ring    chan struct{}
+}
+
+// NewWaker makes a waker that leaves pause between two notifications; local, which may be nil, is told directly in this process.
+func NewWaker(d *DB, channel string, pause time.Duration, local func()) *Waker {
+	return &Waker{db: d, channel: channel, pause: pause, local: local, ring: make(chan struct{}, 1)}
+}
+
+// Wake announces what is new.
+func (k *Waker) Wake() {
+	if k.local != nil {
+		k.local()
+	}
+	select {
+	case k.ring <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends the notifications until the context ends. Losing one must be harmless: whoever listens polls as well.
+func (k *Waker) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.ring:
+			_ = k.db.Notify(ctx, k.channel)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(k.pause):
+			}
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package job
+
+import (
+	"sync"
+
+	"stayledger/platform/fair"
+	"stayledger/platform/id"
+)
+
+// lane is a part of the work that has its own places, which teams share: jobs of some kinds. One goroutine claims for it.
+type lane struct {
+	kinds []string
+	wake  chan struct{}
+	// after is the team that took its turn last.
+	after id.ID
+
+	mu   sync.Mutex
+	free int
+	held map[id.ID]int32
+}
+
+func newLane(kinds []string, workers int) *lane {
+	return &lane{kinds: kinds, wake: make(chan struct{}, 1), free: fair.Total(workers), held: map[id.ID]int32{}}
+}
+
+// look makes the lane look for work at once.
+func (l *lane) look() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// state is how many places are free, and how many each team holds.
+func (l *lane) state() (free int, teams []id.ID, held []int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	teams, held = make([]id.ID, 0, len(l.held)), make([]int32, 0, len(l.held))
+	for team, n := range l.held {
+		teams, held = append(teams, team), append(held, n)
+	}
+	return l.free, teams, held
+}
+
+// take gives places to jobs that were claimed, in the order in which their teams took turns.
+func (l *lane) take(jobs []Job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range jobs {
+		l.free--
+		l.held[jobs[i].TeamID]++
+		l.after = jobs[i].TeamID
+	}
+}
+
+// give gives the place of a job back. If a team can have had to wait for one, the lane looks for its work.
+func (l *lane) give(team id.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waited := l.free == 0
+	for _, n := range l.held {
+		waited = waited || fair.More(int(n), l.free) == 0
+	}
+	l.free++
+	if l.held[team]--; l.held[team] == 0 {
+		delete(l.held, team)
+	}
+	if waited {
+		l.look()
+	}
+}

@@ -1,0 +1,131 @@
+package books_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// How many people change one team's books at the same time, how much each of them does at most, and how often this happens to a team.
+const (
+	people    = 3
+	mostSteps = 3
+	rounds    = 2
+)
+
+// TestBooksHoldWhateverHappensAtOnce has several people change a team's books at the same time, in any order and while workers derive: they
+// publish, return to draft, close, reopen, and edit whatever is under it. When all is done every journal is the one that would be derived
+// now or is held by a lock that stands, and every saved statement tells what its entries come to. A failure names the seed of the case; the
+// turns that people and workers take are not in it.
+func TestBooksHoldWhateverHappensAtOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("lanes", func(t *testing.T) {
+		for lane := range lanes {
+			t.Run(strconv.Itoa(lane), func(t *testing.T) {
+				t.Parallel()
+				x := newTeam(t)
+				rapid.Check(t, func(r *rapid.T) { begin(x, r).atOnce() })
+			})
+		}
+	})
+	steps.tell(t)
+}
+
+// atOnce has months published and something changed under them, lets people loose on that, and checks what they leave.
+func (h *history) atOnce() {
+	for range 5 {
+		h.book()
+	}
+	h.deposit()
+	for range rounds {
+		h.lateChange()
+		h.letLoose()
+		h.work()
+		h.heldByLocks("after everybody was done")
+	}
+	h.check()
+}
+
+// lateChange publishes what there is, month by month, and changes what journals are derived from, which the statements keep them from following.
+func (h *history) lateChange() {
+	h.work()
+	for _, month := range []string{"2026-01", "2026-02", "2026-03", "2026-04"} {
+		h.do("save month", "POST", "/statements", object{"month": month, "status": one(h, "month saved as", "published", "inReview")})
+	}
+	if h.often(4, "closed as well") {
+		h.closeBooks()
+	}
+	h.changeFee()
+	h.changeMapping()
+	if h.often(2, "followed") {
+		h.work()
+	}
+}
+
+// letLoose has several people change the books at the same time while workers derive, the first of them returning statements to draft.
+func (h *history) letLoose() {
+	seed := rapid.Uint64().Draw(h.r, "seed")
+	var hands, workers sync.WaitGroup
+	var log sync.Mutex
+	var told []string
+	done := make(chan struct{})
+	workers.Go(func() {
+		for {
+			h.work()
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for person := range people {
+		p := *h
+		p.rnd = rand.New(rand.NewPCG(seed, uint64(person)))
+		p.log = func(format string, args ...any) {
+			log.Lock()
+			defer log.Unlock()
+			told = append(told, fmt.Sprintf("%d: ", person)+fmt.Sprintf(format, args...))
+		}
+		p.stays, p.transactions = append([]string{}, h.stays...), append([]string{}, h.transactions...)
+		p.periods, p.fees = append([]string{}, h.periods...), append([]string{}, h.fees...)
+		hands.Go(func() {
+			if person == 0 {
+				p.returnInARow()
+			}
+			for number := range p.draw(0, mostSteps, "steps") {
+				p.stepAtOnce(number)
+			}
+		})
+	}
+	hands.Wait()
+	close(done)
+	workers.Wait()
+	for _, line := range told {
+		h.r.Logf("%s", line)
+	}
+}
+
+// stepAtOnce leans to what sets locks and takes them away.
+func (h *history) stepAtOnce(number int) {
+	switch h.draw(0, 9, "step at once") {
+	case 0:
+		h.closeBooks()
+	case 1, 2:
+		h.saveMonth()
+	case 3, 4:
+		h.returnInARow()
+	case 5:
+		h.changeFee()
+	case 6:
+		h.changeMapping()
+	case 7:
+		h.changeOwnership()
+	default:
+		h.step(number)
+	}
+}
