@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// A server that dies more often than this within healthyAfter has a cause that another restart does not cure.
+// A server that dies again soon is started again after growing pauses, but never given up: what made it die, a full disk or memory that another
+// program holds, ends without our doing.
 const (
-	restartLimit = 6
 	firstPause   = 100 * time.Millisecond
+	longestPause = 15 * time.Second
 	healthyAfter = time.Minute
 )
 
 // supervise restarts the server when it ends on its own, until ctx ends.
 func (s *Server) supervise(ctx context.Context) {
 	defer close(s.supervised)
-	restarts, pause := 0, firstPause
+	pause := firstPause
 	for {
 		up := time.Now()
 		select {
@@ -30,19 +31,11 @@ func (s *Server) supervise(ctx context.Context) {
 			return
 		}
 		if time.Since(up) > healthyAfter {
-			restarts, pause = 0, firstPause
+			pause = firstPause
 		}
 		s.log.ErrorContext(ctx, "the database ended unexpectedly", slog.String("log", s.cluster.path("server.log")))
-		for {
-			if restarts == restartLimit {
-				s.log.ErrorContext(ctx, "the database ended too often; it stays down", slog.Int("restarts", restarts))
-				return
-			}
-			restarts++
-			if !sleep(ctx, pause) {
-				return
-			}
-			pause *= 2
+		for sleep(ctx, pause) {
+			pause = min(2*pause, longestPause)
 			err := s.restart(ctx)
 			if err == nil {
 				break
