@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -71,17 +70,22 @@ func Stop() {
 	_ = os.RemoveAll(shared.server.folder)
 }
 
-// program is where scripts/ensure puts the server: in the folder .bin of the repository.
+// program is where scripts/ensure puts the server: in the folder .bin of the repository, which is above that of every test.
 func program() (string, error) {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", exec.ErrNotFound
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
 	}
-	path := filepath.Join(filepath.Dir(here), "..", "..", ".bin", "versitygw")
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w: %s", exec.ErrNotFound, path)
+	for {
+		path := filepath.Join(dir, ".bin", "versitygw")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%w: %s", exec.ErrNotFound, path)
+		}
+		dir = filepath.Dir(dir)
 	}
-	return path, nil
 }
 
 func (s *Server) start() error {
