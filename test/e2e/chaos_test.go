@@ -93,13 +93,13 @@ func (s *storm) settleSoon() {
 	s.sandbox.Set(sandbox.Settings{SettleAfterMS: &soon})
 }
 
-// mount gives stored files a disk of 64 MiB that can be filled without harm to anybody else.
+// mount gives stored files a disk of 2 GiB that can be filled without harm to anybody else.
 func (s *storm) mount(t *testing.T, folder string) {
 	t.Helper()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", folder).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", folder).CombinedOutput(); err != nil {
 		t.Logf("no disk of its own, so none is filled: %s", out)
 		return
 	}

@@ -89,7 +89,7 @@ func (u *users) start(working *sync.WaitGroup, stop <-chan struct{}, pay func(u 
 		again(50*time.Millisecond, func(n int) { u.book(fmt.Sprintf("stay-%d-%d", who, n), int64(1_000+n)) })
 	}
 	again(2500*time.Millisecond, func(int) { pay(u) })
-	again(time.Second, func(n int) { u.export(fmt.Sprintf("export-%d", n)) })
+	again(2*time.Second, func(n int) { u.export(fmt.Sprintf("export-%d", n)) })
 	again(1500*time.Millisecond, func(n int) { u.statements(n) })
 	again(700*time.Millisecond, func(int) { u.read() })
 }
