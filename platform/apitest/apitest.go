@@ -205,6 +205,22 @@ func (x *Team) System(work db.Work) {
 	}
 }
 
+// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other. No other test of the package may wait for it then.
+func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
+	for {
+		waiting, err := db.Get[int64](ctx, tx, `
+			with recursive behind as (
+				select pg_backend_pid() as pid
+				union
+				select l.pid from pg_locks l join behind b on b.pid = any(pg_blocking_pids(l.pid)) where not l.granted)
+			select count(*) - 1 from behind`, nil)
+		if err != nil || waiting >= many {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Exec runs one statement in the team's scope; @team is the team.
 func (x *Team) Exec(sql string, args db.Args) {
 	x.t.Helper()

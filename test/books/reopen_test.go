@@ -86,14 +86,14 @@ func TestAJournalFollowsThatIsDerivedWhileItsStatementIsReopened(t *testing.T) {
 			status, _ := s.send("PUT", "/statements/"+july, object{"status": "draft"})
 			done <- status
 		}()
-		if err := s.untilWaiting(ctx, tx, 1); err != nil {
+		if err := apitest.UntilWaiting(ctx, tx, 1); err != nil {
 			return err
 		}
 		go func() {
 			s.Work()
 			done <- http.StatusOK
 		}()
-		return s.untilWaiting(ctx, tx, 2)
+		return apitest.UntilWaiting(ctx, tx, 2)
 	})
 	for range 2 {
 		if status := <-done; status != http.StatusOK {
@@ -102,22 +102,6 @@ func TestAJournalFollowsThatIsDerivedWhileItsStatementIsReopened(t *testing.T) {
 	}
 	s.Work()
 	s.wantPublished(0, 534000)
-}
-
-// untilWaiting returns when so many transactions wait, one behind the other or all of them, for this one.
-func (s *summer) untilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
-	for {
-		waiting, err := db.Get[int64](ctx, tx, `
-			with recursive behind as (
-				select pg_backend_pid() as pid
-				union
-				select l.pid from pg_locks l join behind b on b.pid = any(pg_blocking_pids(l.pid)) where not l.granted)
-			select count(*) - 1 from behind`, nil)
-		if err != nil || waiting >= many {
-			return err
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // Statements that are returned to draft one right after the other, while workers derive what the first set free, leave no journal behind:
