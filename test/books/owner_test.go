@@ -71,6 +71,11 @@ func TestRevenueOfADayWithoutOwnerGoesToTheNearestNight(t *testing.T) {
 		if first, second := v.ownerOf(v.ownership), v.ownerOf(later); first != 30000 || second != 20000 {
 			t.Errorf("the first owners have %d, the second %d", first, second)
 		}
+		for night, owners := range map[string]string{"2026-02-01": v.ownership, "2026-02-03": later} {
+			if e := v.entries("&party=owners&startDate=" + night + "&endDate=" + night + "&ownershipPeriodIds=" + owners); len(e) != 1 || e[0].CentTotal != -20000 {
+				t.Errorf("the owners nearest to %s have %v of it", night, e)
+			}
+		}
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 )
 
