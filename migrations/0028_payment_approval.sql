@@ -46,7 +46,9 @@ alter table payment
     add limit_day date not null default (now() at time zone 'UTC')::date,
     add constraint payment_approval foreign key (team_id, approval_id) references payment_approval (team_id, id),
     add constraint payment_awaits check (status <> 'awaitingApproval' or approval_id is not null);
+select set_config('stayledger.across_teams', 'on', true);
 update payment set limit_day = (created_at at time zone 'UTC')::date;
+select set_config('stayledger.across_teams', 'off', true);
 create index payment_by_approval on payment (team_id, approval_id, id) where approval_id is not null;
 create index payment_awaiting on payment (team_id, funding_account_id) where status = 'awaitingApproval';
 create index payment_by_limit_day on payment (team_id, limit_day);

@@ -151,15 +151,17 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 }
 
 // check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal posts to already, and
-// reservations that it names, may stay, whatever has become of them.
+// reservations that it names, may stay, whatever has become of them; so may a listing that a reservation has left since.
 func (j *Journal) check(n *named, old *Journal) error {
 	if issues := j.unknown(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 	standing := map[id.ID]bool{}
+	placed := map[[2]id.ID]bool{} // reservation and listing
 	if old != nil {
 		for i := range old.Lines {
 			standing[old.Lines[i].AccountID] = true
+			placed[[2]id.ID{deref(old.Lines[i].ReservationID), deref(old.Lines[i].ListingID)}] = true
 			if old.Currency == j.Currency {
 				standing[deref(old.Lines[i].ReservationID)] = true
 			}
@@ -178,7 +180,7 @@ func (j *Journal) check(n *named, old *Journal) error {
 		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", "The account is inactive", "accountInactive")
 		refuse(a.foreignBank(j.Ledger), "accountId", "The bank account belongs to the other ledger", "ledgerMismatch")
 		of := n.reservations[deref(l.ReservationID)]
-		refuse(!of.IsZero() && of != deref(l.ListingID), "listingId", "Listing is not the one of the reservation", "listingMismatch")
+		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", "Listing is not the one of the reservation", "listingMismatch")
 		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId",
 			"The reservation has another currency", "currencyMismatch")
 		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", "What guests owe belongs to no party", "partyNotSupported")

@@ -136,25 +136,6 @@ func TestAttachedEntriesStay(t *testing.T) {
 	wantErr(t, err, ledger.ErrStatementAttachment)
 }
 
-func TestBooksClosedAt(t *testing.T) {
-	t.Parallel()
-	b := newBooks(t)
-	read := func() (at *day.Day) {
-		b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			at, err = ledger.BooksClosedAt(ctx, tx)
-			return err
-		})
-		return at
-	}
-	if at := read(); at != nil {
-		t.Fatalf("closed at %v", at)
-	}
-	b.closeBooks("2026-02-01")
-	if at := read(); at == nil || *at != date(t, "2026-02-01") {
-		t.Fatalf("closed at %v", at)
-	}
-}
-
 // Proves: OPEN-61.
 func TestSoftClose(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -230,9 +229,4 @@ func (f *facts) touched(p *Posting) Touched {
 		}
 	}
 	return t
-}
-
-// BooksClosedAt is the team's first open day, nil while its books were never closed.
-func BooksClosedAt(ctx context.Context, tx *db.Tx) (*day.Day, error) {
-	return db.Get[*day.Day](ctx, tx, `select books_closed_at from team where id = @team`, db.Args{"team": tx.Team})
 }

@@ -2,10 +2,8 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -32,6 +30,7 @@ type held struct {
 	Issues              []Issue
 	RecoveryOperationID *id.ID
 	SentAt              *day.Instant
+	AskAt               *day.Instant // when the provider is asked next; nil for one that cannot be asked, or need not
 	SettledAt           *day.Instant
 	RecoveredAt         *day.Instant
 }
@@ -40,7 +39,7 @@ type held struct {
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
 	found, err := db.Select[held](ctx, tx, `
 		select p.id, p.connection_id, p.batch_id, p.transaction_id, t.type as transaction_type, p.amount, p.status, p.provider_ref, p.failure_code,
-			p.issues, p.recovery_operation_id, p.sent_at, p.settled_at, p.recovered_at
+			p.issues, p.recovery_operation_id, p.sent_at, p.ask_at, p.settled_at, p.recovered_at
 		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
 		where p.team_id = @team and p.id = any(@ids) order by p.id for update of p`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -190,7 +189,7 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 	err := tx.Try(ctx, do)
-	if !refused(err) {
+	if !apierr.Refused(err) {
 		return err
 	}
 	h.raise(issue(code, map[string]string{"reason": string(apierr.From(err).Reason())}))
@@ -218,10 +217,4 @@ func (h *held) putAway(ctx context.Context, tx *db.Tx) error {
 	h.lower(paymentStillBooked)
 	h.lower(returnNotBooked)
 	return keep(ctx, tx, []held{*h})
-}
-
-// refused reports that a condition of the contract, and no defect or outage, is why something was not done.
-func refused(err error) bool {
-	e, ok := errors.AsType[*apierr.Error](err)
-	return ok && e.Code().Status() < http.StatusInternalServerError
 }

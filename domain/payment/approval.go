@@ -39,7 +39,7 @@ type Approval struct {
 	Provider         connection.App `json:"provider"`
 	ConnectionID     id.ID          `json:"connectionId"`
 	FundingAccountID id.ID          `json:"fundingAccountId"`
-	Amount           money.Cents    `json:"amount" doc:"Cents; of all its payments."`
+	Amount           money.Cents    `json:"amount" doc:"Cents; of its payments. While it is pending or approved, those that were taken back do not count."`
 	Currency         string         `json:"currency"`
 	PaymentCount     int64          `json:"paymentCount" doc:"How many payments are decided on together; listPayments gives them by approvalIds."`
 	AllowOverdraft   bool           `json:"allowOverdraft" doc:"The request allows them to take more than there is."`
@@ -64,7 +64,8 @@ const approvalColumns = `a.id, ` + approvalStatus + ` as status, c.app_id as pro
 
 const approvalTables = `payment_approval a join connection c on c.team_id = a.team_id and c.id = a.connection_id
 	cross join lateral (select sum(p.amount)::bigint as amount, min(p.currency) as currency, count(*) as payment_count
-		from payment p where p.team_id = a.team_id and p.approval_id = a.id) s`
+		from payment p where p.team_id = a.team_id and p.approval_id = a.id
+			and (p.status <> 'canceled' or ` + approvalStatus + ` in ('rejected', 'canceled'))) s`
 
 type approvalsInput struct {
 	page.Params
@@ -155,8 +156,14 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 
 // approve releases payments: what stands against them is looked at again, bills are booked as paid, and an operation sends them.
 func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
+	if err := TakeTurns(ctx, tx); err != nil {
+		return nil, err
+	}
 	a, of, err := holdApproval(ctx, tx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkMethods(ctx, tx, a.ID); err != nil {
 		return nil, err
 	}
 	if _, err := OpenDesk(ctx, tx, a.ConnectionID, a.FundingAccountID, nil); err != nil {
@@ -202,6 +209,33 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
 }
 
+// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods are shared until the
+// payments are released, so that no news of them comes in between.
+func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
+	type row struct {
+		ContactID id.ID
+		Verified  bool
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select m.contact_id, m.status = 'verified' as verified from payee_method m
+		where m.team_id = @team and m.id in (
+			select p.payee_method_id from payment p where p.team_id = @team and p.approval_id = @approval and p.status = 'awaitingApproval')
+		order by m.id for share`, db.Args{"team": tx.Team, "approval": approval})
+	if err != nil {
+		return fmt.Errorf("read the payment methods of an approval: %w", err)
+	}
+	var rejected []id.ID
+	for _, r := range rows {
+		if !r.Verified {
+			rejected = append(rejected, r.ContactID)
+		}
+	}
+	if rejected != nil {
+		return errRecipient.With(map[string]any{"contactIds": rejected})
+	}
+	return nil
+}
+
 // judgeWaiting refuses payments that there is not enough for, or that a limit does not let through, on the day of the approval.
 func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
 	transactions := make([]id.ID, len(of))
@@ -215,7 +249,7 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 	for i := range claims {
 		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
 	}
-	found, _, err := Judge(ctx, tx, claims, a.AllowOverdraft, true)
+	found, _, err := Judge(ctx, tx, claims, a.AllowOverdraft)
 	if err != nil {
 		return err
 	}

@@ -189,6 +189,11 @@ func TestPaymentsThatAreNotApproved(t *testing.T) {
 	if refused.String("context.reason") != "approvalDecided" || refused.String("context.status") != "canceled" {
 		t.Errorf("the refusal is %s", refused.Body)
 	}
+	other := w.payout(1500)
+	inactive := w.pay(other)
+	w.Put("/transactions/"+other.String(), object{"status": "inactive", "date": "2026-02-11"}).WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
+	w.Put("/transactions/"+other.String(), object{"status": "inactive"}).Want(200)
+	w.wantStatus(inactive, payment.Canceled)
 	taken := w.pay(bill)
 	if got := w.recover("cancel", bill, taken); got != "completed" {
 		t.Errorf("the recovery is %s", got)
@@ -201,7 +206,7 @@ func TestPaymentsThatAreNotApproved(t *testing.T) {
 		t.Errorf("the account has %d", w.balance("1000"))
 	}
 	w.work()
-	if len(w.bank.held) != 0 || w.Get("/approvals?status=pending").Want(200).Int("pagination.total") != 0 || w.Get("/approvals?status=canceled").Want(200).Int("pagination.total") != 2 {
+	if len(w.bank.held) != 0 || w.Get("/approvals?status=pending").Want(200).Int("pagination.total") != 0 || w.Get("/approvals?status=canceled").Want(200).Int("pagination.total") != 3 {
 		t.Errorf("the bank holds %d payments", len(w.bank.held))
 	}
 	w.limit(object{})
@@ -212,7 +217,7 @@ func TestPaymentsThatAreNotApproved(t *testing.T) {
 	}
 }
 
-// An approval looks at the funds and the limits of its own day: what is gone is not sent.
+// An approval looks at the funds, the limits and the recipients' accounts of its own day: what is gone is not sent.
 func TestAnApprovalLooksAtTheFundsAgain(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -234,6 +239,15 @@ func TestAnApprovalLooksAtTheFundsAgain(t *testing.T) {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 	w.limit(object{"approvalFrom": 1000, "perDay": 9000})
+	verified := func(status string) {
+		w.Exec(`update payee_method set status = @status, is_default = @status = 'verified' where team_id = @team and contact_id = @contact`, db.Args{"status": status, "contact": w.vendor})
+	}
+	verified("rejected")
+	if r := approve(bill).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady); r.ID("context.contactIds.0") != w.vendor {
+		t.Errorf("the refusal is %s", r.Body)
+	}
+	w.wantStatus(bill, payment.Awaiting)
+	verified("verified")
 	approve(bill).Want(200)
 	approve(out).Want(200)
 }

@@ -279,7 +279,7 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 }
 
 // withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the provider may have them: an
-// issue asks a person to decide, unless only our workers died, and then they are sent again when the provider is next asked.
+// issue asks a person to decide, unless only our workers died and the provider can be asked: then they are sent again when it is.
 func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	if _, err := holdBatch(ctx, tx, one); errors.Is(err, db.ErrNoRows) {
 		return nil
@@ -300,7 +300,7 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 		switch {
 		case all[i].Status == Requested:
 			all[i].Status, all[i].SettledAt = Failed, &now
-		case !errors.Is(cause, job.ErrWorkerDied):
+		case !errors.Is(cause, job.ErrWorkerDied) || all[i].AskAt == nil:
 			all[i].giveUp()
 		}
 	}

@@ -74,13 +74,8 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 
 // Judge finds what stands against claims that are made together: what they take of the owners of a period must be available to them, what
 // they take from an account must be on it, and the limits of the team hold. With overdraft the first two are warnings. The findings are by
-// claim. A preview asks it as well as whoever pays; to pay, money leaves one request at a time, so that two requests do not spend the same.
-func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft, toPay bool) ([][]Finding, *Limits, error) {
-	if toPay {
-		if err := takeTurns(ctx, tx); err != nil {
-			return nil, nil, err
-		}
-	}
+// claim. A preview asks it as well as whoever pays, who has called TakeTurns.
+func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]Finding, *Limits, error) {
 	limits, err := currentLimits(ctx, tx)
 	if err != nil {
 		return nil, nil, err
@@ -99,8 +94,9 @@ func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft, toPay bool
 	return out, limits, limits.check(ctx, tx, claims, out)
 }
 
-// takeTurns lets one request at a time decide on money that leaves the team.
-func takeTurns(ctx context.Context, tx *db.Tx) error {
+// TakeTurns lets one request at a time decide on money that leaves the team, so that two do not spend the same. It comes before every other lock
+// of such a request.
+func TakeTurns(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('provider payments ' || @team::text, 0))`, db.Args{"team": tx.Team.String()})
 	if err != nil {
 		return fmt.Errorf("wait for other payments: %w", err)

@@ -60,7 +60,7 @@ func payEndpoints() []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/cancel", ID: "cancelProviderPayment", Tag: tag,
 			Summary: "Take a payment back", Scopes: pays, Status: http.StatusAccepted,
-			Doc: "Asks the provider to take a submitted payment back, then does what archive does. A payment of which nothing was heard for ten minutes " +
+			Doc: "Asks the provider to take a submitted payment back, then does what archive does. A payment that is sending " +
 				"and that the provider does not know is canceled as well. Failures in order: " + recovery,
 		}, cancel),
 		api.Write(api.Endpoint{

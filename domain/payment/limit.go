@@ -60,7 +60,7 @@ type limitInput struct{ Body LimitChange }
 
 // setLimits adds the limits that count from now on; requests that are being decided on are waited for.
 func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, error) {
-	if err := takeTurns(ctx, tx); err != nil {
+	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
 	_, err := tx.Exec(ctx, `

@@ -69,6 +69,11 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 	if err := MayOverdraw(tx, b.AllowOverdraft); err != nil {
 		return nil, err
 	}
+	if b.ConnectionID.Value != nil {
+		if err := TakeTurns(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	t, err := transaction.Hold(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -190,7 +195,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 	claims[0].FundingAccountID = d.FundingAccountID
-	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft, true)
+	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft)
 	if err != nil {
 		return nil, err
 	}

@@ -339,7 +339,7 @@ func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 		return h.reopen(ctx, tx)
 	}
 	if h.Status == Returned { // the money was away: both ways are booked when they can be
-		if err := tx.Try(ctx, h.bookReturn); !refused(err) {
+		if err := tx.Try(ctx, h.bookReturn); !apierr.Refused(err) {
 			if err == nil {
 				h.lower(returnNotBooked)
 				err = keep(ctx, tx, []held{*h})

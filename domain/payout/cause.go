@@ -131,9 +131,3 @@ func shared(err error) bool {
 	c := causeOf(err)
 	return errors.Is(err, ledger.ErrBooksClosed) || c == causeNoAccount || c == "beforeStatementStartDate"
 }
-
-// refused reports that a condition of the contract, and no defect or outage, is why something was not done.
-func refused(err error) bool {
-	e, ok := errors.AsType[*apierr.Error](err)
-	return ok && e.Code().Status() < 500
-}

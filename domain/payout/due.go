@@ -2,15 +2,8 @@ package payout
 
 import (
 	"stayledger/domain/statement"
-	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
-
-// chain names the statements that follow each other: those of one ownership period in one currency.
-type chain struct {
-	OwnershipPeriodID id.ID
-	Currency          string
-}
 
 // settled reports that payouts have brought all that was available, or owed, and perhaps more. A statement on which nothing was available is
 // settled once anything was paid on it.

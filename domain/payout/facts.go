@@ -164,7 +164,9 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	return nil
 }
 
-func chainOf(p *statement.Payable) chain { return chain{p.OwnershipPeriodID, p.Currency} }
+func chainOf(p *statement.Payable) statement.Chain {
+	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
+}
 
 func unique(ids []id.ID) []id.ID {
 	slices.SortFunc(ids, id.ID.Compare)

@@ -19,8 +19,9 @@ import (
 // fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. One listing's surplus covers no
 // other listing's deficit, whoever owns them.
 type fund struct {
+	statement.Chain
+
 	account id.ID
-	chain
 }
 
 // warn finds payouts that take more than is there on their date. They are made all the same: the caller may know what is on its way.
@@ -38,7 +39,7 @@ func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 }
 
 // judge finds what stands against the payments that the provider is to make.
-func (b *book) judge(ctx context.Context, tx *db.Tx, toPay bool) error {
+func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 	var claims []payment.Claim
 	var of []*plan
 	for _, p := range b.plans {
@@ -57,7 +58,7 @@ func (b *book) judge(ctx context.Context, tx *db.Tx, toPay bool) error {
 			of = append(of, p)
 		}
 	}
-	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft, toPay)
+	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (r *Request) leaves(tx *db.Tx) error {
 
 // draw takes the payouts of a statement from the owners' balance and from the bank accounts.
 func (b *book) draw(p *plan, funds map[fund]money.Cents) {
-	owners := fund{chain: chainOf(p.of)}
+	owners := fund{Chain: chainOf(p.of)}
 	take := func(f fund, amount money.Cents, context map[string]any) {
 		available := funds[f]
 		funds[f] -= amount
@@ -136,7 +137,7 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 		sums[p.accounts[i]] += p.payouts[i].Amount
 	}
 	for _, account := range order {
-		take(fund{account: account, chain: chain{Currency: p.of.Currency}}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
+		take(fund{account: account, Chain: statement.Chain{Currency: p.of.Currency}}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
 	}
 }
 
@@ -149,9 +150,9 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 			continue
 		}
 		accounts = append(accounts, p.accounts...)
-		if _, known := out[fund{chain: chainOf(p.of)}]; !known {
+		if _, known := out[fund{Chain: chainOf(p.of)}]; !known {
 			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
-			out[fund{chain: chainOf(p.of)}] = 0
+			out[fund{Chain: chainOf(p.of)}] = 0
 		}
 	}
 	if len(periods) == 0 {
@@ -178,7 +179,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		return nil, fmt.Errorf("read the owners' balances: %w", err)
 	}
 	for _, o := range owners {
-		out[fund{chain: chain{o.OwnershipPeriodID, o.Currency}}] = o.Total
+		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
 	}
 	held, err := bankBalances(ctx, tx, unique(accounts), b.date)
 	if err != nil {
@@ -202,7 +203,7 @@ func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day
 	}
 	out := make(map[fund]money.Cents, len(rows))
 	for _, r := range rows {
-		out[fund{account: r.AccountID, chain: chain{Currency: r.Currency}}] = r.Total
+		out[fund{account: r.AccountID, Chain: statement.Chain{Currency: r.Currency}}] = r.Total
 	}
 	return out, nil
 }

@@ -133,6 +133,85 @@ func TestCostsComeOutOfTheReserveFirst(t *testing.T) {
 	h.Post("/statements/pay", ask(25000)).Want(202)
 }
 
+// A reserve that was given up, by a number or by none, is free.
+func TestAReserveThatIsGivenUpIsFree(t *testing.T) {
+	t.Parallel()
+	for name, reserve := range map[string]any{"zero": 0, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, c := newPayingHouse(t, nil)
+			statement := h.earn(h.villa, "2026-01", 50000)
+			ask := func(cents int64) object {
+				return with(object{"statementIds": array{statement}, "connectionId": c}, h.amount(statement, cents))
+			}
+			wantShort(t, h.Post("/statements/pay", ask(30001)), "owner", 30001, 30000, 30000, 50000)
+			h.Put("/listings/ownership-periods/"+h.villa.Period.String(), object{"reserve": reserve}).Want(202)
+			h.Work()
+			h.Post("/statements/pay", ask(50000)).Want(202)
+		})
+	}
+}
+
+// What a channel has not paid yet for a stay of a co-host is not collected, no more than what a guest owes.
+func TestWhatAChannelOwesACoHostIsNotCollected(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{"co_host", "co_host_airbnb"} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			h, _ := newPayingHouse(t, nil)
+			cabin := h.Listing("Cabin", h.ada)
+			h.Put("/listings/ownership-periods/"+cabin.Period.String(), object{"businessModel": model})
+			h.Work()
+			h.Post("/reservations", object{
+				"listingId": cabin.ID, "checkIn": "2026-01-20", "checkOut": "2026-01-21", "bookedAt": "2026-01-01", "lines": array{object{"type": "rent", "amount": 4000}},
+			}).Want(201)
+			h.Publish("2026-01", cabin)
+			r := h.Get("/statements/" + h.Statement(cabin, "2026-01").String()).Want(200)
+			if r.Int("financials.available") != 4000 || r.Int("financials.collected") != 0 {
+				t.Errorf("figures %s", r.String("financials"))
+			}
+		})
+	}
+}
+
+// Whoever pays a statement and whoever pays a bill of the same listing hold what they need in one order, so that neither stands in the other's
+// way: the one that came second waits for its turn before it holds anything else.
+//
+//nolint:paralleltest // It looks at all that waits in the database.
+func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
+	h, c := newPayingHouse(t, nil)
+	statement := h.earn(h.villa, "2026-01", 50000)
+	vendor := h.Contact("vendor", "Fix-It")
+	h.method(vendor)
+	bill := h.Post("/transactions", object{"type": "expense", "date": "2026-02-01", "contactId": vendor, "lines": array{
+		object{"accountId": h.Account("5200"), "amount": 700, "listingId": h.villa.ID},
+	}}).Want(201).ID("id")
+	var group sync.WaitGroup
+	pay := func(path string, o object) {
+		group.Go(func() { h.Post(path, o).Want(202) })
+	}
+	h.Tx(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `select from listing_ownership_period where team_id = @team for update`, db.Args{"team": tx.Team}); err != nil {
+			return err
+		}
+		pay("/statements/pay", object{"statementIds": array{statement}, "connectionId": c})
+		if err := apitest.UntilWaiting(ctx, tx, 1); err != nil {
+			return err
+		}
+		pay("/transactions/"+bill.String()+"/pay", object{"connectionId": c})
+		if err := apitest.UntilWaiting(ctx, tx, 2); err != nil {
+			return err
+		}
+		turns, err := db.Get[int64](ctx, tx, `
+			select count(*) from pg_locks where locktype = 'advisory' and not granted
+				and database = (select oid from pg_database where datname = current_database())`, nil)
+		if turns != 1 {
+			t.Errorf("%d wait for their turn", turns)
+		}
+		return err
+	})
+	group.Wait()
+}
 // Of requests that come at once and that there is not enough for together, one is made: none goes on before all of them have come as far as
 // they can while no payment can be written.
 //

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
+	"stayledger/domain/statement"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -147,6 +148,6 @@ func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from 
 		}
 	}
 	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})
-	found(held[fund{account: from.ID, chain: chain{Currency: t.Currency}}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
+	found(held[fund{account: from.ID, Chain: statement.Chain{Currency: t.Currency}}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
 	return issues, nil
 }

@@ -54,6 +54,11 @@ type book struct {
 // prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the request says of the bank
 // account and the connection; what stands against single statements is the cause in their plan.
 func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
+	if toPay && r.ConnectionID != nil {
+		if err := payment.TakeTurns(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	f, err := loadFacts(ctx, tx, r, toPay)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 	}
 	b.chooseAccounts()
 	if r.ConnectionID != nil {
-		return b, b.judge(ctx, tx, toPay)
+		return b, b.judge(ctx, tx)
 	}
 	return b, b.warn(ctx, tx)
 }

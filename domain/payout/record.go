@@ -6,6 +6,7 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 )
 
@@ -62,7 +63,7 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return b.record(ctx, tx, plans) })
 	switch half := len(plans) / 2; {
-	case err == nil || !refused(err):
+	case err == nil || !apierr.Refused(err):
 		return err
 	case half > 0 && !shared(err):
 		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {

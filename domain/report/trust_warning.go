@@ -31,6 +31,7 @@ const (
 	WarnNotEliminated    WarningCode = "ledgersDoNotEliminate"
 	WarnStillBooked      WarningCode = "paymentStillBooked"
 	WarnUnknownPayment   WarningCode = "paymentUnknown"
+	WarnWaitingPayment   WarningCode = "paymentAwaitingApproval"
 )
 
 // warningItems is how many places of a finding are shown.
@@ -42,7 +43,7 @@ func (WarningCode) Enum() []string {
 		string(WarnNegativeOwner), string(WarnNegativeManager), string(WarnDepartedGuest), string(WarnFormerOwner), string(WarnNobodysBalance),
 		string(WarnUpcomingDebit), string(WarnUnmatchedRecords), string(WarnNoRecords), string(WarnOperatingCost), string(WarnBankDiffers),
 		string(WarnNotEliminated),
-		string(WarnStillBooked), string(WarnUnknownPayment),
+		string(WarnStillBooked), string(WarnUnknownPayment), string(WarnWaitingPayment),
 	}
 }
 
@@ -99,6 +100,8 @@ func messageOf(code WarningCode) (severity, message string) {
 		return "error", "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
 	case WarnUnknownPayment:
 		return "warning", "Payment is booked and the payment provider has not said what became of it"
+	case WarnWaitingPayment:
+		return "warning", "Payout is booked and waits for a second person: the bank has more than the books"
 	}
 	return "warning", ""
 }
@@ -221,10 +224,11 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		TransactionID id.ID
 		AccountID     id.ID
 		Refused       bool
+		Waits         bool
 		Missing       money.Cents
 	}
 	rows, err := db.Select[payment](ctx, tx, `
-		select n.transaction_id, n.funding_account_id as account_id, n.refused or n.code = 'paymentAwaitingApproval' as refused, n.missing
+		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing
 		from payment_not_received n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
 		where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
 			and coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
@@ -235,8 +239,11 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 	for i := range rows {
 		r := &rows[i]
 		code := WarnUnknownPayment
-		if r.Refused {
+		switch {
+		case r.Refused:
 			code = WarnStillBooked
+		case r.Waits:
+			code = WarnWaitingPayment
 		}
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = []id.ID{r.AccountID}, refsOf(r.TransactionID)

@@ -43,7 +43,7 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 	// What a saved statement ends with holds all that came before, so only what came after it is added up.
 	rows, err := db.Select[row](ctx, tx, `
 		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then coalesce(p.reserve, 0)
-			else greatest(0, least(s.reserve, p.reserve) - greatest(0, -b.earned)) end)::bigint as available
+			else greatest(0, least(s.reserve, coalesce(p.reserve, 0)) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
 		left join lateral (
@@ -80,8 +80,8 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests still owe today: of a stay what is open on
-// it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up for nobody else.
+// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that pays for them, still owe today: of a stay what is open
+// on it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up for nobody else.
 func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []string, until []day.Day) ([]money.Cents, error) {
 	out := make([]money.Cents, len(periods))
 	if len(periods) == 0 {
@@ -102,7 +102,7 @@ func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []s
 			from ledger_entry e
 			where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
 				and e.reservation_id in (select reservation_id from brought)
-				and e.account_id = (select account_id from account_assignment where team_id = @team and assignment = 'accountsReceivable')
+				and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
 			group by 1, 2 having sum(e.cent_total) > 0
 		)
 		select b.n::integer as n, sum(least(b.cents, o.cents))::bigint as cents from brought b join owed o using (reservation_id, currency) group by 1`,

@@ -55,7 +55,7 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 }
 
 // underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before the day; a journal that
-// only locks keep from changing is final. It names the operations that derive journals: those of a listing do not mark them before.
+// only locks keep from changing is final. It names the operations that derive journals.
 const underivedSQL = `
 	select s.*, o.* from (
 		select count(*) as outstanding, count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
@@ -69,7 +69,7 @@ const underivedSQL = `
 				and least(r.check_in, r.booked_at, r.general_ledger_posting_at) < @closed)
 			or exists (select from transaction t where t.team_id = @team and t.id = s.source_id and least(t.date, t.payment_date) < @closed))
 	) s, (
-		select coalesce((array_agg(o.id order by o.id))[1:100], '{}') as operations, coalesce(bool_or(o.type = 'listing-journal-refresh'), false) as listings
+		select coalesce((array_agg(o.id order by o.id))[1:100], '{}') as operations
 		from operation o where o.team_id = @team and o.status in ('queued', 'running')
 			and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')
 	) o`
@@ -80,13 +80,12 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		Outstanding, Reservations, Transactions, Failed int64
 		Reason                                          *string
 		Operations                                      []id.ID
-		Listings                                        bool
 	}
 	r, err := db.Get[row](ctx, tx, underivedSQL, db.Args{"team": tx.Team, "closed": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}
-	if r.Outstanding == 0 && !r.Listings {
+	if r.Outstanding == 0 {
 		return nil
 	}
 	c := PendingContext{

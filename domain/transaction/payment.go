@@ -39,6 +39,13 @@ func (u *Update) describes() bool {
 		u.Lines == nil && u.LinesCreate == nil && u.LinesUpdate == nil && u.LinesDelete == nil
 }
 
+// archives reports that a change takes a transaction out of the books and is nothing else.
+func (u *Update) archives() bool {
+	other := *u
+	other.Status = ""
+	return u.Status == Inactive && other.describes()
+}
+
 // guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and of one that a provider was
 // asked to pay, with 409 paymentAttempted, until that attempt was put away. To archive it, a payment that waits for approval is no attempt yet:
 // it is taken back with the transaction. The transaction is locked, so no attempt begins meanwhile

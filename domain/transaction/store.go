@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -197,6 +198,29 @@ func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 	}
 }
 
+// holdFollowed locks the stays that will be refreshed, and those that lines have their listing from. One that was moved since it was read has the
+// work done again: whoever moved it could not see these lines and take them along.
+func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
+	held, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
+	for _, d := range drafts {
+		for i := range d.Lines {
+			if l := &d.Lines[i]; l.FollowsReservation {
+				held.add(*l.ReservationID)
+				ids, listings = append(ids, *l.ReservationID), append(listings, *l.ListingID)
+			}
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return []db.Stmt{holdStays(tx, held), {
+		SQL: `
+			select stay_has_moved() from unnest(@stays::uuid[], @listings::uuid[]) f (id, listing_id)
+			join reservation r on r.team_id = @team and r.id = f.id and r.listing_id <> f.listing_id`,
+		Args: db.Args{"team": tx.Team, "stays": ids, "listings": listings},
+	}}
+}
+
 // store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will be refreshed.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var added, changed []headRow
@@ -210,10 +234,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 		}
 		rows = d.lineRows(rows)
 	}
-	var stmts []db.Stmt
-	if len(stays) > 0 {
-		stmts = append(stmts, holdStays(tx, stays))
-	}
+	stmts := holdFollowed(tx, drafts, stays)
 	if added != nil {
 		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
 	}

@@ -230,7 +230,7 @@ func runDue(ctx context.Context, d *db.DB) error {
 			_, err := run(ctx, tx, runArgs{TemplateID: t.ID})
 			return err
 		})
-		if refused(err) {
+		if apierr.Refused(err) {
 			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 				_, err := tx.Exec(ctx, `update transaction_template set failed_at = @now where team_id = @team and id = @id`,
 					db.Args{"team": tx.Team, "id": t.ID, "now": tx.Now})

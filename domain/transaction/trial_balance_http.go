@@ -200,7 +200,7 @@ func holdReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 	}
 	return func(ctx context.Context, tx *db.Tx) error {
 		err := tx.Try(ctx, bookTrialBalance)
-		if refused(err) {
+		if apierr.Refused(err) {
 			return nil
 		}
 		return err

@@ -2,9 +2,7 @@ package transaction
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/reservation"
@@ -63,7 +61,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, errArchived
 	}
 	if !u.describes() {
-		if err := guard(ctx, tx, one, false); err != nil {
+		if err := guard(ctx, tx, one, u.archives()); err != nil {
 			return nil, err
 		}
 	}
@@ -224,17 +222,11 @@ func refreshStays(ctx context.Context, tx *db.Tx, stays idSet, l ledger.Lenience
 		_, err := reservation.Refresh(ctx, tx, ids, l)
 		return err
 	})
-	if refused(err) {
+	if apierr.Refused(err) {
 		return ledger.MarkFailed(ctx, tx, "reservation", ids)
 	}
 	if err != nil {
 		return fmt.Errorf("refresh the journals of reservations: %w", err)
 	}
 	return nil
-}
-
-// refused reports that a condition of the contract, and no defect or outage, is why something was not done.
-func refused(err error) bool {
-	e, ok := errors.AsType[*apierr.Error](err)
-	return ok && e.Code().Status() < http.StatusInternalServerError
 }

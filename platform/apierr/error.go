@@ -8,6 +8,7 @@ package apierr
 
 import (
 	"errors"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -81,6 +82,12 @@ func From(err error) *Error {
 	default:
 		return Internal.Because(err)
 	}
+}
+
+// Refused reports that a condition of the contract, and no defect or outage, is why something was not done.
+func Refused(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.code.Status() < http.StatusInternalServerError
 }
 
 func (e *Error) clone() *Error {

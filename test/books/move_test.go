@@ -1,8 +1,12 @@
 package books_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 )
 
 // moving is a villa with a second listing, called home, of one owner.
@@ -65,15 +69,51 @@ func TestANamedListingStaysWhenTheStayMoves(t *testing.T) {
 	stay := v.stayA()
 	deposit := v.Post("/transactions", object{"type": "deposit", "date": "2026-01-05", "lines": list{
 		object{"assignment": "accountsReceivable", "amount": 64400, "reservationId": stay, "listingId": v.listing},
+		object{"assignment": "deposit_merchantFee", "amount": -1898, "reservationId": stay},
 	}}).Want(201).String("id")
 	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
 	v.Work()
 	got := v.Put("/transactions/"+deposit, object{"description": "Card"}).Want(200)
-	if got.String("lines.0.listingId") != v.listing || got.Value("lines.0.followsReservation") != false {
+	if got.String("lines.0.listingId") != v.listing || got.Value("lines.0.followsReservation") != false || got.String("lines.1.listingId") != home {
 		t.Errorf("the deposit after the move: %s", got.Body)
 	}
 	v.Put("/transactions/"+deposit, object{"lines_update": list{object{"id": got.String("lines.0.id"), "listingId": nil}}}).Want(200)
 	v.wantBooks("&accountIds="+v.account("2000").String()+"&listingIds="+v.listing, "")
+}
+
+// A stay that moves while money of it is being booked takes that along as well: whoever books has read where the stay was, and finds it moved.
+func TestMoneyThatIsBookedDuringAMoveFollows(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]object{
+		"deposit": {"type": "deposit", "date": "2026-01-05", "lines": list{object{"assignment": "accountsReceivable", "amount": 64400}}},
+		"bill":    {"type": "expense", "date": "2026-01-30", "lines": list{object{"amount": 700}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, home := moving(t)
+			stay := v.stayA()
+			line, _ := o["lines"].(list)[0].(object)
+			line["reservationId"] = stay
+			if name == "bill" {
+				line["accountId"] = v.account("5200")
+			}
+			booked := make(chan string, 1)
+			v.Tx(func(ctx context.Context, tx *db.Tx) error {
+				args := db.Args{"team": tx.Team, "stay": stay, "home": home}
+				if _, err := tx.Exec(ctx, `update reservation set listing_id = @home where team_id = @team and id = @stay`, args); err != nil {
+					return err
+				}
+				go func() { // as one request: its dry run would find rows changed by the move
+					_, answer := v.send("POST", "/transactions", o)
+					booked <- idOf(answer)
+				}()
+				return apitest.UntilWaiting(ctx, tx, 1)
+			})
+			if at := v.Get("/transactions/" + <-booked).Want(200).String("lines.0.listingId"); at != home {
+				t.Errorf("the money is at %s, the stay at %s", at, home)
+			}
+		})
+	}
 }
 
 // What a lock holds does not follow until it is given free, and says so.
