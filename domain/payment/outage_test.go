@@ -306,7 +306,7 @@ func (w *till) jobs() (n int64) {
 // await waits until a statement gives true.
 func (w *till) await(sql string) {
 	w.tb.Helper()
-	for range 3000 {
+	for began := time.Now(); time.Since(began) < 2*time.Minute; {
 		var yes bool
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			yes, err = db.Get[bool](ctx, tx, sql, db.Args{"team": tx.Team})

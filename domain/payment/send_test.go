@@ -192,12 +192,7 @@ func TestTwoWorkersWithOneBatch(t *testing.T) {
 	<-stalled
 	w.Exec(`update job set due_at = clock_timestamp() - interval '1 minute', worker_id = null where team_id = @team`, nil)
 	second := w.worker()
-	for range 1000 {
-		if w.read(p).String("status") == "submitted" {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.await(`select status = 'submitted' from payment where team_id = @team`)
 	w.bank.becomes(p, pay.Paid)
 	w.ask()
 	close(wake)

@@ -212,6 +212,7 @@ func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
 	})
 	group.Wait()
 }
+
 // Of requests that come at once and that there is not enough for together, one is made: none goes on before all of them have come as far as
 // they can while no payment can be written.
 //
