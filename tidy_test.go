@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -48,9 +49,17 @@ func (f sourceFile) imports() []string {
 	return names
 }
 
-// sources reads every text file of the repository that people write. What tools write or others wrote is not ours to keep tidy.
+// sources are the text files of the repository that people write. What tools write or others wrote is not ours to keep tidy.
 func sources(t *testing.T) []sourceFile {
 	t.Helper()
+	files, err := readSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(files)
+}
+
+var readSources = sync.OnceValues(func() ([]sourceFile, error) {
 	var files []sourceFile
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -82,11 +91,8 @@ func sources(t *testing.T) []sourceFile {
 		files = append(files, file)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
+	return files, err
+})
 
 func (f *sourceFile) parse() error {
 	set := token.NewFileSet()
@@ -222,6 +228,62 @@ func TestNoBareMarks(t *testing.T) {
 			number++
 			if bareMark.MatchString(strings.TrimRight(line, "\n")) {
 				t.Errorf("%s:%d: do it, or say where it is tracked: %s", file.name, number, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// Rules are cited one by one or as a range, as in "EXP-02 to EXP-05" and "EXP-P01..EXP-P05".
+var (
+	ruleRow   = regexp.MustCompile(`(?m)^\| ([A-Z]{3,4}-P?\d+) \|`)
+	anyRule   = regexp.MustCompile(`\b([A-Z]{2,5})-(P?)(\d+)\b`)
+	ruleRange = regexp.MustCompile(`\b([A-Z]{2,5}-P?)(\d+)(?: to |\.\.)([A-Z]{2,5}-P?)(\d+)\b`)
+)
+
+// rulesOf are the ids of rules that a text cites, those of areas that have rules and, where the text says that it proves rules, any others that look like one.
+func rulesOf(text string, areas map[string]bool) []string {
+	var ids []string
+	for _, match := range ruleRange.FindAllStringSubmatch(text, -1) {
+		from, _ := strconv.Atoi(match[2])
+		to, _ := strconv.Atoi(match[4])
+		if match[1] != match[3] || to <= from {
+			ids = append(ids, match[0])
+		}
+		for n := from; n <= to; n++ {
+			ids = append(ids, fmt.Sprintf("%s%0*d", match[1], len(match[2]), n))
+		}
+	}
+	for _, match := range anyRule.FindAllStringSubmatch(text, -1) {
+		if areas[match[1]] || strings.Contains(text, "// Prov"+"es:") {
+			ids = append(ids, match[0])
+		}
+	}
+	return ids
+}
+
+func TestRulesThatAreCitedStandInTheBook(t *testing.T) {
+	t.Parallel()
+	book, err := os.ReadFile("docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, areas := map[string]bool{}, map[string]bool{}
+	for _, row := range ruleRow.FindAllStringSubmatch(string(book), -1) {
+		if known[row[1]] {
+			t.Errorf("docs/rules.md has %s twice", row[1])
+		}
+		known[row[1]] = true
+		area, _, _ := strings.Cut(row[1], "-")
+		areas[area] = true
+	}
+	for _, file := range sources(t) {
+		number := 0
+		for line := range strings.Lines(file.content) {
+			number++
+			for _, rule := range rulesOf(line, areas) {
+				if !known[rule] {
+					t.Errorf("%s:%d cites %s, which is no rule of docs/rules.md: look the rule up there", file.name, number, rule)
+				}
 			}
 		}
 	}
