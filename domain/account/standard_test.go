@@ -3,13 +3,16 @@ package account_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"stayledger/domain/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/platform/golden"
 	"stayledger/platform/id"
 )
 
@@ -27,35 +30,31 @@ func mappings(x *apitest.Team) []string {
 func TestStandardChart(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
-	if len(codes) != 30 {
-		t.Errorf("%d accounts", len(codes))
-	}
+	golden.List(t, "accounts of the standard chart", slices.Sorted(maps.Keys(codes)), strings.Fields(`1000 1010 1100 1110 1120
+		2000 2010 2100 2110 2200 2300 2400 2500 2900 4000 4010 4020 4030 4090 4100 4110 4120 4190 5000 5010 5100 5110 5120 5200 5290`))
 	want := []string{
 		"cancellation 4090 owners", "cleaningFee 4010 owners", "damage 4030 owners", "discount 4000 owners", "guestFee 4020 owners",
 		"other 4020 owners", "rent 4000 owners", "tax 2100 -",
 	}
-	if got := mappings(x); !slices.Equal(got, want) {
-		t.Errorf("mappings %v", got)
-	}
+	golden.List(t, "line mappings", mappings(x), want)
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		have, err := account.Assigned(ctx, tx)
 		if err != nil {
 			return err
 		}
-		for part, code := range map[account.Assignment]string{
+		want := map[account.Assignment]string{
 			account.PayoutBankAccount: "1000", account.AccountsReceivable: "2000", account.DeferredRevenue: "2010", account.AccountsPayable: "2200",
 			account.PayoutDistribution: "2400", account.DueToFromTrust: "2500", account.OpeningBalance: "2900", account.CancellationRevenue: "4090",
 			account.ExpenseMarkup: "4190", account.DepositChannelFee: "5000", account.DepositMerchantFee: "5010",
 			account.ExpenseReimbursement: "5290", account.ExpenseSalesTax: "2110", account.DepositReserve: "1100",
 			account.DepositCoHostPayout: "1110", account.DepositVAT: "1120",
-		} {
+		}
+		for part, code := range want {
 			if have[part] != codes[code] {
 				t.Errorf("%s is not played by %s", part, code)
 			}
 		}
-		if len(have) != 16 {
-			t.Errorf("%d assignments", len(have))
-		}
+		golden.List(t, "assignments", slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(want)))
 		found, err := account.ByID(ctx, tx, []id.ID{codes["1000"], codes["2000"], id.New(tx.Now)})
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/golden"
 )
 
 // selection is a selector for renderers of the tests.
@@ -294,7 +295,5 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%s %s is declared as %+v", e.Method, e.Path, e)
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %s", strings.Join(got, "\n"))
-	}
+	golden.List(t, "exports", got, want)
 }

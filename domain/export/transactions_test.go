@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/golden"
 )
 
 // steady are the columns whose cells are the same in every run.
@@ -25,7 +26,7 @@ func TestTransactionsCSV(t *testing.T) {
 		!strings.HasPrefix(name, "attachment; filename=transactions-2") || !strings.HasSuffix(name, ".csv") {
 		t.Errorf("content type %q, %q", ct, name)
 	}
-	golden(t, "transactions.csv", got.Body)
+	golden.File(t, "testdata/transactions.csv", got.Body)
 	queued := w.queued("/transactions/csv", object{"columns": strings.Split(steady, ","), "sort": "date"})
 	if !bytes.Equal(queued.Body, got.Body) {
 		t.Errorf("POST gives\n%s\nGET gives\n%s", queued.Body, got.Body)

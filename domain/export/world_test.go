@@ -6,8 +6,6 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -227,24 +225,6 @@ func (w *world) queued(path string, body any) *apitest.Response {
 		w.t.Fatalf("operation %s", done.Body)
 	}
 	return w.Get(done.String("resources.0.url")).Want(200)
-}
-
-// golden compares with a file of testdata; UPDATE_GOLDEN=1 rewrites it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
 }
 
 // texts are the pieces of text that a PDF shows.

@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/golden"
 	"stayledger/platform/id"
 )
 
@@ -62,14 +63,10 @@ func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 		bankfeed-initial-sync pms-cutover pms-cutover-preview provider-payment provider-payment-recovery recurring-transaction-run
 		reservation-journal-refresh statement-payout statement-payout-preview team-delete team-demo-data team-duplicate team-initialize
 		transaction-journal-refresh vri-statement-import vri-team-migration webhook-test`)
-	if !slices.Equal(types, operation.Type("").Enum()) || len(types) != 32 {
-		t.Errorf("types: %v", operation.Type("").Enum())
-	}
+	golden.List(t, "types of operations", operation.Type("").Enum(), types)
 	resources := strings.Fields(`bank-rule connection contact file flow listing recurring-fee recurring-transaction-template reservation
 		statement team transaction webhook`)
-	if !slices.Equal(resources, operation.ResourceType("").Enum()) {
-		t.Errorf("resource types: %v", operation.ResourceType("").Enum())
-	}
+	golden.List(t, "types of resources", operation.ResourceType("").Enum(), resources)
 	roles := []operation.Role{operation.Source, operation.Target, operation.Result}
 	for i, typ := range types {
 		_, r := ref(operation.ResourceType(resources[i%len(resources)]), roles[i%3])

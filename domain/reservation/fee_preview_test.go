@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/golden"
 	"stayledger/platform/id"
 )
 
@@ -56,15 +57,7 @@ func TestFeePreview(t *testing.T) {
 		"reservation rent 100000", "reservation cleaningFee 15000", "reservation tax 13800", "recurringFee Cleaning 15000", "recurringFee Management 20000 *",
 		"deposit merchantFee 3796",
 	}
-	if lines := previewLines(got); len(lines) != len(want) {
-		t.Errorf("%q", lines)
-	} else {
-		for i := range want {
-			if lines[i] != want[i] {
-				t.Errorf("%q, want %q", lines[i], want[i])
-			}
-		}
-	}
+	golden.List(t, "lines", previewLines(got), want)
 	if got.String("lines.0.account.name") != "Rent" || got.String("lines.4.recurringFee.name") != "Management" || got.String("lines.5.transaction.date") != "2026-01-05" {
 		t.Errorf("%s", got.Body)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/golden"
 )
 
 // contractStatuses is the table "Codes and HTTP status" of the contract, written apart from the one under test.
@@ -45,12 +46,7 @@ func TestCodesAndStatuses(t *testing.T) {
 			}
 		}
 	}
-	if got := apierr.Codes(); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if len(want) != 36 {
-		t.Errorf("%d codes, the contract has 36", len(want))
-	}
+	golden.List(t, "codes", apierr.Codes(), want)
 	if got := apierr.Code("TEAPOT").Status(); got != 500 {
 		t.Errorf("unknown code: got %d", got)
 	}
@@ -80,9 +76,7 @@ func TestReasons(t *testing.T) {
 	for reason := range strings.FieldsSeq(contractReasons) {
 		want = append(want, apierr.Reason(reason))
 	}
-	if got := apierr.Reasons(); !slices.Equal(got, want) || len(got) != 67 {
-		t.Errorf("got %d reasons %q, want %q", len(got), got, want)
-	}
+	golden.List(t, "reasons of the contract", apierr.Reasons(), want)
 }
 
 // Proves: ERR-20, ERR-21, ERR-22.

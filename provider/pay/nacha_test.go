@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +13,10 @@ import (
 	"pgregory.net/rapid"
 
 	"stayledger/platform/day"
+	"stayledger/platform/golden"
 	"stayledger/platform/money"
 	"stayledger/provider/pay"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const nachaSettings = `{
 	"immediateDestination": "091000019", "immediateDestinationName": "Wells Fargo Bank", "immediateOrigin": "1234567890",
@@ -73,19 +69,7 @@ func submit(t *testing.T, p pay.Provider, b pay.Batch) pay.Receipt {
 func TestFileOfPaymentsIsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	r := submit(t, nacha(t), batch())
-	golden := filepath.Join("testdata", "payments.ach")
-	if *update {
-		if err := os.WriteFile(golden, r.File.Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(r.File.Content) != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", r.File.Content, want)
-	}
+	golden.File(t, "testdata/payments.ach", r.File.Content)
 	if r.File.Name != "ach-2026-01-15-B.txt" {
 		t.Errorf("name %q", r.File.Name)
 	}
@@ -94,7 +78,7 @@ func TestFileOfPaymentsIsTheGoldenOne(t *testing.T) {
 			t.Errorf("outcome %d: %+v, want %s", i, o, ref)
 		}
 	}
-	if again := submit(t, nacha(t), batch()); string(again.File.Content) != string(want) {
+	if again := submit(t, nacha(t), batch()); string(again.File.Content) != string(r.File.Content) {
 		t.Error("the same batch gives other bytes")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/platform/golden"
 	"stayledger/platform/id"
 	"stayledger/test/world"
 )
@@ -178,7 +179,7 @@ func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 		file, content = c.name+".txt", pdfText(t, content)
 	}
 	if !c.today {
-		goldenFile(t, filepath.Join("paths", file), scrub(content))
+		golden.File(t, filepath.Join("testdata", "paths", file), scrub(content))
 	}
 }
 
@@ -211,26 +212,4 @@ func scrub(content []byte) []byte {
 	content = bytes.ReplaceAll(content, []byte("expenses"), []byte("EXPENSES")) // which could be one
 	content = shortRefs.ReplaceAll(content, []byte("$1<ref>$2"))
 	return bytes.ReplaceAll(content, []byte("EXPENSES"), []byte("expenses"))
-}
-
-// goldenFile compares with a file of testdata; UPDATE_GOLDEN=1 rewrites it.
-func goldenFile(t *testing.T, name string, got []byte) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs:\n%s", name, got)
-	}
 }
