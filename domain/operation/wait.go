@@ -18,6 +18,8 @@ const (
 	waitPoll = 500 * time.Millisecond
 	// A waitPause lies between two notifications of a process, and at least between two looks at what has settled.
 	waitPause = 10 * time.Millisecond
+	// At most waitMost lies between two looks when one was slow.
+	waitMost = time.Second
 	// A process goes on listening for waitLinger after the last request that waited.
 	waitLinger = time.Minute
 )
@@ -113,7 +115,7 @@ func (w *waiting) watch(d *db.DB) {
 			pause = waitLinger
 		} else {
 			w.tell(settledOf(ctx, d, teams, ids))
-			again = max(again, 10*time.Since(began)) // a tenth of one connection, whatever is waited for and whatever settles
+			again = pauseAfter(time.Since(began))
 		}
 		select {
 		case <-w.ring:
@@ -125,6 +127,10 @@ func (w *waiting) watch(d *db.DB) {
 		time.Sleep(time.Until(began.Add(again)))
 	}
 }
+
+// pauseAfter is the time from the begin of a look to the next one at the earliest: looks take a tenth of one connection, whatever is waited for
+// and whatever settles, and one that was held up keeps nobody waiting for long.
+func pauseAfter(look time.Duration) time.Duration { return min(max(waitPause, 10*look), waitMost) }
 
 func (w *waiting) listen(ctx context.Context, d *db.DB) {
 	for ctx.Err() == nil {

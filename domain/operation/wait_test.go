@@ -79,7 +79,7 @@ func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 	for i := range ids {
 		ids[i] = x.start(object{"type": "export", "tasks": []object{{}}})
 	}
-	before := x.DB.Transactions()
+	before := x.DB.Stats().Transactions
 	var all sync.WaitGroup
 	for _, one := range ids {
 		all.Go(func() {
@@ -89,9 +89,21 @@ func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 		})
 	}
 	all.Wait()
-	looks := x.DB.Transactions() - before - 2*requests
+	looks := x.DB.Stats().Transactions - before - 2*requests
 	if looks > 3*seconds*2+requests/2 { // of which some come with requests that begin
 		t.Errorf("%d looks at what %d requests waited for", looks, requests)
+	}
+}
+
+// A look that was held up for seconds does not keep the next one waiting for ten times as long.
+func TestASlowLookIsFollowedSoon(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Millisecond, 20 * time.Millisecond: 200 * time.Millisecond, 30 * time.Second: time.Second,
+	} {
+		if got := operation.PauseAfter(took); got != want {
+			t.Errorf("after a look of %v: %v, want %v", took, got, want)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func open() opened {
 	}
 	url, drop := dbtest.ForPackage(migrate, hash)
 	used.Store(true)
-	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16})
+	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience})
 	return opened{db: d, drop: drop, err: err}
 }
 
@@ -205,9 +205,13 @@ func (x *Team) System(work db.Work) {
 	}
 }
 
-// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other. No other test of the package may wait for it then.
+// patience is how long transactions of the tests wait for a row: nearly as long as a statement may take.
+const patience = 25 * time.Second
+
+// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other, and fails when that takes longer than they can wait.
+// No other test of the package may wait for tx then.
 func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
-	for {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		waiting, err := db.Get[int64](ctx, tx, `
 			with recursive behind as (
 				select pg_backend_pid() as pid
@@ -217,7 +221,9 @@ func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 		if err != nil || waiting >= many {
 			return err
 		}
-		time.Sleep(time.Millisecond)
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d transactions wait, not %d", waiting, many)
+		}
 	}
 }
 
@@ -252,7 +258,8 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 		Left  int64
 		Pause *float64 // seconds; nil while there is something to do
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	left := int64(0)
+	for deadline := time.Now(); ; time.Sleep(2 * time.Millisecond) {
 		var q queue
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			q, err = db.Get[queue](ctx, tx, `
@@ -263,6 +270,9 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 		})
 		if q.Left == 0 {
 			break
+		}
+		if q.Pause != nil || q.Left != left {
+			left, deadline = q.Left, time.Now().Add(time.Minute) // it goes on
 		}
 		if time.Now().After(deadline) {
 			x.t.Fatalf("%d jobs are still waiting after pauses of %v", q.Left, passed)

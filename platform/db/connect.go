@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stayledger/platform/fair"
+	"stayledger/platform/id"
 )
 
 const (
@@ -29,23 +31,44 @@ func newPlaces(connections int32) *fair.Places {
 	return fair.New(max(int(connections), fewPlaces), patience)
 }
 
+// newWritePlaces are fewer than the places of all transactions, and for one team fewer than the connections: a write can stand at the gate for long
+// and keeps its connection, and reads, which pass no gate, go on beside all the writes of their team.
+func newWritePlaces(connections int32) *fair.Places {
+	return fair.New(max(int(connections)*3/4, 1), patience)
+}
+
 // inPlace marks the context of a transaction that has a place: what it begins itself must not wait for another.
 type inPlace struct{}
 
-// acquire waits for the team's turn and then for a connection; placed says that the turn has to be given back. The service's own work needs none.
-func (d *DB) acquire(ctx context.Context, s Scope) (conn *pgxpool.Conn, placed bool, err error) {
+// acquire waits for the team's turns and then for a connection; the turns have to be given back. The service's own work needs none.
+func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, turns []*fair.Places, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
+	var needed []*fair.Places
 	if !s.across && ctx.Value(inPlace{}) == nil {
-		if err := d.places.Take(ctx, s.Team); err != nil {
-			return nil, false, err
+		if m.writes() {
+			needed = append(needed, d.writes) // first, so that writes that wait for it keep no reads waiting
 		}
-		placed = true
+		needed = append(needed, d.places)
 	}
-	if conn, err = d.connection(ctx); err != nil && placed {
-		d.places.Give(s.Team)
+	for i, places := range needed {
+		if err := places.Take(ctx, s.Team); err != nil {
+			give(needed[:i], s.Team)
+			return nil, nil, err
+		}
 	}
-	return conn, placed && err == nil, err
+	if conn, err = d.connection(ctx); err != nil {
+		give(needed, s.Team)
+		return nil, nil, err
+	}
+	return conn, needed, nil
+}
+
+// give gives turns of a team back.
+func give(turns []*fair.Places, team id.ID) {
+	for _, places := range slices.Backward(turns) {
+		places.Give(team)
+	}
 }
 
 // connection takes a connection from the pool, which asks the server for one more when none is idle. When the server takes no more, those of
@@ -188,9 +211,6 @@ func (l *listening) close() {
 	l.mu.Unlock()
 	l.all.Wait()
 }
-
-// Transactions is how many transactions have taken a connection so far.
-func (d *DB) Transactions() int64 { return d.pool.Stat().AcquireCount() }
 
 // Close ends all connections.
 func (d *DB) Close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,10 +60,10 @@ func receive[T any](t *testing.T, c <-chan T) T {
 }
 
 // The work of one team stands before a locked table, more of it than there are connections; another team is served meanwhile, and the service
-// is ready.
+// is ready. The work reads: writes leave a connection anyway.
 func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 	t.Parallel()
-	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 6})
+	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 6, AcquireTimeout: time.Minute})
 	blocked, other := apitest.New(t, apitest.Config{DB: d}), apitest.New(t, apitest.Config{DB: d})
 	locker := open(t, db.Config{URL: d.URL()})
 	locked, release := make(chan struct{}), make(chan struct{})
@@ -83,7 +84,7 @@ func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 	for range 30 {
 		all.Go(func() {
 			defer ended.Add(1)
-			_ = d.Write(context.Background(), blocked.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			_ = d.Read(context.Background(), blocked.Scope(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := tx.Exec(ctx, "select from audit_action", nil)
 				return err
 			})
@@ -111,6 +112,49 @@ func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 	}
 	close(release)
 	all.Wait()
+}
+
+// Writes of a team that wait, as they do at its gate, leave connections for its reads, however many they are.
+func TestReadsDoNotWaitBehindWrites(t *testing.T) {
+	t.Parallel()
+	for _, connections := range []int32{2, 5, 24} {
+		t.Run(strconv.Itoa(int(connections)), func(t *testing.T) {
+			t.Parallel()
+			x := newTeam(t)
+			d := open(t, db.Config{URL: x.DB.URL(), MaxConnections: connections, AcquireTimeout: patience})
+			var begun atomic.Int32
+			var all sync.WaitGroup
+			leave := make(chan struct{})
+			for range 2 * connections {
+				all.Go(func() {
+					if err := d.Write(context.Background(), x.Scope(), func(context.Context, *db.Tx) error {
+						begun.Add(1)
+						<-leave
+						return nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			for deadline := time.Now().Add(patience); begun.Load() < max(1, connections/2-1); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("no write has begun")
+				}
+			}
+			for range 10 {
+				err := d.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+					_, err := tx.Exec(ctx, "select 1", nil)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					break
+				}
+			}
+			close(leave)
+			all.Wait()
+		})
+	}
 }
 
 // waiting counts the connections of the database that wait for a lock.

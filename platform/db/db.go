@@ -31,6 +31,8 @@ type Config struct {
 	AcquireTimeout time.Duration
 	// GateWait bounds the wait of exclusive transactions at the gate of their team; others wait up to twice as long. Zero means 10 seconds.
 	GateWait time.Duration
+	// RowWait bounds the wait of a statement for a row that another transaction holds. Zero means 5 seconds.
+	RowWait time.Duration
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
 	// OnQueued runs after the commit of a transaction that left work behind (Tx.MarkQueued).
@@ -49,7 +51,9 @@ type DB struct {
 	onQueued       atomic.Pointer[func()]
 	acquireTimeout time.Duration
 	gateWait       time.Duration
+	rowWait        time.Duration
 	places         *fair.Places // that the transactions of teams take turns in
+	writes         *fair.Places // that those of them which write need besides, fewer
 	refused        refusals
 	probe          probe
 	listening      listening
@@ -72,8 +76,8 @@ var (
 
 const maxAttempts = 4
 
-// lockWait is how long a statement waits for a lock on rows.
-const lockWait = "5s"
+// rowWait is how long a statement waits for a lock on rows.
+const rowWait = 5 * time.Second
 
 // Open connects and refuses a role that could see every tenant's rows.
 //
@@ -93,7 +97,8 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	pc.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
-	pc.ConnConfig.RuntimeParams["lock_timeout"] = lockWait
+	c.RowWait = cmp.Or(c.RowWait, rowWait)
+	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
 	pc.ConnConfig.Tracer = c.Tracer
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
@@ -102,7 +107,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 	d := &DB{
 		pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout, gateWait: cmp.Or(c.GateWait, gateWait),
-		places: newPlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
+		rowWait: c.RowWait, places: newPlaces(pc.MaxConns), writes: newWritePlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
 	}
 	d.listening.ctx, d.listening.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:fatcontext // it lives as long as the DB
 	if c.OnQueued != nil {
@@ -124,15 +129,14 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
 const statementTimeout = "30s"
 
-// privileged tells whether the role would see every tenant's rows.
-const privileged = `select rolsuper or rolbypassrls from pg_roles where rolname = current_user`
-
 // checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either says so itself, or
-// was told to swallow them.
+// was told to swallow them. The statement has no name, since a pooler lends connections on which somebody else has prepared the same.
 func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 	var exempt bool
 	var timeout string
-	err := pool.QueryRow(ctx, `select (`+privileged+`), current_setting('statement_timeout')`).Scan(&exempt, &timeout)
+	err := pool.QueryRow(ctx, `
+		select rolsuper or rolbypassrls, current_setting('statement_timeout') from pg_roles where rolname = current_user`,
+		pgx.QueryExecModeExec).Scan(&exempt, &timeout)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "unsupported startup parameter"):
 		return ErrPooler
@@ -225,20 +229,20 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 }
 
 func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
-	conn, placed, err := d.acquire(ctx, s)
+	conn, turns, err := d.acquire(ctx, s, m)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return unavailable(err)
 	}
-	if placed {
-		defer d.places.Give(s.Team)
+	if len(turns) > 0 {
+		defer give(turns, s.Team)
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
 	tx := &Tx{
 		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID,
-		conn: conn, mode: m, settings: s.settings(d.gateWait),
+		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	defer tx.abandon()
@@ -360,13 +364,13 @@ func (s Scope) teams() []id.ID {
 	return append([]id.ID{s.Team}, s.Managed...)
 }
 
-func (s Scope) settings(wait time.Duration) setting {
-	out := setting{across: "off", gate: s.gate(wait)}
+func (s Scope) settings(gateWait, rowWait time.Duration) setting {
+	out := setting{across: "off", gate: s.gate(gateWait, rowWait)}
 	if s.across {
 		out.across = "on"
 	}
 	if s.Timeout > 0 {
-		out.timeout = fmt.Sprintf("%dms", max(s.Timeout.Milliseconds(), 1)) // zero would mean none
+		out.timeout = milliseconds(s.Timeout)
 	}
 	teams := s.teams()
 	var b strings.Builder
@@ -381,6 +385,11 @@ func (s Scope) settings(wait time.Duration) setting {
 	b.WriteByte('}')
 	out.teams = b.String()
 	return out
+}
+
+// milliseconds is a time limit as PostgreSQL reads it; zero would mean none.
+func milliseconds(limit time.Duration) string {
+	return fmt.Sprintf("%dms", max(limit.Milliseconds(), 1))
 }
 
 // setting is what a transaction sets for itself; an empty timeout leaves the connection's.
@@ -401,7 +410,7 @@ func (s setting) statement(m mode) (sql string, args []any) {
 	if m == modeWriteLazily {
 		sql += `, set_config('synchronous_commit', 'off', true)`
 	}
-	if m == modeWrite || m == modeWriteLazily || m == modeDryRun {
+	if m.writes() {
 		sql, args = s.gate.pass(sql, args)
 	}
 	if s.timeout != "" { // after the gate, which has a bound of its own

@@ -18,7 +18,8 @@ import (
 type gate struct {
 	team      string
 	exclusive bool
-	wait      time.Duration
+	wait      time.Duration // at the gate
+	rowWait   time.Duration // after it
 }
 
 // gateWait is how long an exclusive transaction stands at the gate: longer than at a row, since it waits for all who came before it. Others stand
@@ -29,11 +30,11 @@ const gateWait = 10 * time.Second
 // ErrNotExclusive says that work changes what many journals are derived from in a transaction that others of the team run beside.
 var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
 
-func (s Scope) gate(wait time.Duration) gate {
+func (s Scope) gate(wait, rowWait time.Duration) gate {
 	if s.Team.IsZero() || s.across || s.Ungated {
 		return gate{}
 	}
-	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait}
+	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
 }
 
 // pass adds the wait at the gate to the statement that a transaction begins with.
@@ -45,8 +46,8 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	if g.exclusive {
 		lock, wait = "pg_advisory_xact_lock", g.wait
 	}
-	sql += fmt.Sprintf(", set_config('lock_timeout', '%dms', true), %s(hashtextextended($%d, 0)), set_config('lock_timeout', '%s', true)",
-		wait.Milliseconds(), lock, len(args)+1, lockWait)
+	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), set_config('lock_timeout', '%s', true)",
+		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
 	return sql, append(args, "stayledger team "+g.team)
 }
 

@@ -25,7 +25,7 @@ type gated struct {
 
 func newGated(t *testing.T, wait time.Duration) *gated {
 	t.Helper()
-	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 40, GateWait: wait})
+	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 60, GateWait: wait})
 	g := &gated{t: t, db: d, scope: db.Scope{Team: id.New(d.Now())}}
 	t.Cleanup(g.group.Wait)
 	return g

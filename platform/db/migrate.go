@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver goose uses
 	"github.com/pressly/goose/v3"
@@ -16,25 +15,21 @@ import (
 // ErrSchema is a schema that lacks migrations of this program.
 var ErrSchema = errors.New("the schema is missing or older than this program; run `stayledger migrate`")
 
-// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together take turns.
+// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together take turns, which a lock
+// of the session keeps.
 //
-// Errors: ErrNoAddress; ErrPrivileged, since tables that a superuser owns are closed to the service's own role.
+// Errors: those of Open. Tables that a superuser owns would be closed to the service's own role.
 func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err error) {
-	if strings.TrimSpace(url) == "" {
-		return 0, ErrNoAddress
+	d, err := Open(ctx, Config{URL: url})
+	if err != nil {
+		return 0, err
 	}
+	d.Close()
 	conn, err := sql.Open("pgx", url)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", redact(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	var exempt bool
-	if err := conn.QueryRowContext(ctx, privileged).Scan(&exempt); err != nil {
-		return 0, fmt.Errorf("connect to the database: %w", redact(err))
-	}
-	if exempt {
-		return 0, ErrPrivileged
-	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return 0, fmt.Errorf("session lock: %w", err)
@@ -71,6 +66,8 @@ func (d *DB) Schema(ctx context.Context) (int64, error) {
 type PoolStats struct {
 	// Max is how many there may be, Total how many there are, InUse how many of these work.
 	Max, Total, InUse int32
+	// Transactions counts how often a connection was taken.
+	Transactions int64
 	// Waits counts the transactions that had to wait for a connection, WaitSeconds how long they waited together.
 	Waits       int64
 	WaitSeconds float64
@@ -80,6 +77,7 @@ type PoolStats struct {
 func (d *DB) Stats() PoolStats {
 	s := d.pool.Stat()
 	return PoolStats{
-		Max: s.MaxConns(), Total: s.TotalConns(), InUse: s.AcquiredConns(), Waits: s.EmptyAcquireCount(), WaitSeconds: s.EmptyAcquireWaitTime().Seconds(),
+		Max: s.MaxConns(), Total: s.TotalConns(), InUse: s.AcquiredConns(), Transactions: s.AcquireCount(),
+		Waits: s.EmptyAcquireCount(), WaitSeconds: s.EmptyAcquireWaitTime().Seconds(),
 	}
 }

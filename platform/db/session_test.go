@@ -73,6 +73,9 @@ func TestAPoolerIsRefused(t *testing.T) {
 			if _, err := db.Open(t.Context(), db.Config{URL: address}); !errors.Is(err, db.ErrPooler) {
 				t.Errorf("opening behind a pooler says %v", err)
 			}
+			if _, err := db.Migrate(t.Context(), address, migrations.FS); !errors.Is(err, db.ErrPooler) {
+				t.Errorf("migrating behind a pooler says %v", err)
+			}
 		})
 	}
 }
@@ -130,7 +133,7 @@ func pooler(t *testing.T, database, more string) string {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	for {
+	for deadline := time.After(time.Minute); ; {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:"+own)
 		if err == nil {
 			_ = conn.Close()
@@ -139,7 +142,7 @@ func pooler(t *testing.T, database, more string) string {
 		select {
 		case <-ended:
 			t.Fatalf("pgbouncer ended: %s", &log)
-		case <-t.Context().Done():
+		case <-deadline:
 			t.Fatal("pgbouncer does not listen")
 		case <-time.After(20 * time.Millisecond):
 		}

@@ -26,6 +26,9 @@ const (
 	modeDryRun
 )
 
+// writes reports whether the work writes, be it that a dry run takes it back.
+func (m mode) writes() bool { return m != modeRead && m != modeReadOne }
+
 // Tx is a transaction as work sees it.
 type Tx struct {
 	// Now is the transaction's one instant, in UTC to the millisecond.

@@ -29,7 +29,9 @@ const (
 func TestManyWritersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	url := apitest.Database(t)
-	d, err := db.Open(t.Context(), db.Config{URL: url, MaxConnections: contenders + 8, AcquireTimeout: time.Minute})
+	d, err := db.Open(t.Context(), db.Config{
+		URL: url, MaxConnections: contenders + 8, AcquireTimeout: time.Minute, GateWait: time.Minute, RowWait: time.Minute, // what bounds waits is the statement's own time
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
