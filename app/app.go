@@ -38,8 +38,8 @@ type App struct {
 	store  blob.Store
 	watch  *metrics
 	traces *traces
-	// ready is set while requests are served, stopping from the moment the process is told to stop, prepared once the schema and the file
-	// store have been found fit.
+	// ready is set while connections are taken, stopping from the moment the process is told to stop, prepared once the schema and the file
+	// store have been found fit: endpoints answer 503 until then.
 	ready    atomic.Bool
 	stopping atomic.Bool
 	prepared atomic.Bool
@@ -96,7 +96,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	a.watch = newMetrics(d, log, lanes)
 	a.API = api.NewServer(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
-		Trace: spans.requests(), Observe: a.watch.request, Title: "stayledger", Description: about,
+		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request, Title: "stayledger", Description: about,
 	}, a.parts.Endpoints)
 	if err := a.pages(); err != nil {
 		d.Close()
@@ -206,11 +206,15 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	a.API.Drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.ShutdownGrace)
 	defer cancel()
-	a.Log.Info("stopping", "drain", a.Config.DrainTime.String())
+	drain := a.Config.DrainTime
+	if !a.prepared.Load() {
+		drain = 0 // nobody was ever served here
+	}
+	a.Log.Info("stopping", "drain", drain.String())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
-	case <-time.After(a.Config.DrainTime):
+	case <-time.After(drain):
 	}
 	if err := server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop serving: %w", err)

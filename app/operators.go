@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// schemaPoll is how often a process that waits for a migration looks whether it is there.
-const schemaPoll = time.Second
+// preparePoll is how often a process that cannot work yet tries again.
+const preparePoll = time.Second
 
 // CheckSchema fails with db.ErrSchema when the database lacks migrations that this program needs. A newer schema is fine: while a deployment
 // is brought up to date, older processes go on beside the newer ones.
@@ -31,21 +32,25 @@ func (a *App) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// prepare waits until somebody has migrated the database, then makes sure that the file store is the one that belongs to it. Until then the
-// process is not ready and takes no jobs.
+// prepare waits until somebody has migrated the database and the file store was found to be the one that belongs to it. Until then the process is
+// not ready, answers no request and takes no jobs. A store that belongs to another database is the only failure that waiting does not mend.
 func (a *App) prepare(ctx context.Context) error {
-	for told := false; ; told = true {
+	for told := ""; ; {
 		err := a.CheckSchema(ctx)
 		if err == nil {
-			return file.Claim(ctx, a.DB, a.store, a.Config.AdoptStore)
+			err = file.Claim(ctx, a.DB, a.store, a.Config.AdoptStore)
 		}
-		if !told {
-			a.Log.WarnContext(ctx, "not ready", "cause", err)
+		if err == nil || errors.Is(err, file.ErrForeignStore) {
+			return err
+		}
+		if cause := err.Error(); cause != told {
+			a.Log.WarnContext(ctx, "not ready", "cause", cause)
+			told = cause
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(schemaPoll):
+		case <-time.After(preparePoll):
 		}
 	}
 }
@@ -77,7 +82,7 @@ func (a *App) readiness(on func() bool) http.HandlerFunc {
 		case a.DB.Ping(ctx) != nil:
 			probe(w, "the database is out of reach")
 		case !a.prepared.Load():
-			probe(w, "the schema is missing or older than this program, or the file store was not looked at yet")
+			probe(w, "the schema is missing or older than this program, or the file store is out of reach")
 		default:
 			probe(w, "")
 		}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +28,7 @@ import (
 
 	"stayledger/app"
 	"stayledger/domain/access"
+	"stayledger/domain/file"
 	"stayledger/domain/team"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -42,7 +46,11 @@ type running struct {
 	base string // of the API
 	ops  string // of the address for operators
 	stop func()
+	// ended has what the service ended with, when it did.
+	ended chan error
 }
+
+const patience = time.Minute
 
 // lines is a log that two goroutines may use.
 type lines struct {
@@ -85,11 +93,11 @@ func run(t *testing.T, database string, change func(*app.Config)) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.app.Run(ctx, listener) }()
+	r.ended = make(chan error, 1)
+	go func() { r.ended <- r.app.Run(ctx, listener); close(r.ended) }()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-r.ended; err != nil {
 			t.Errorf("the service ended with %v", err)
 		}
 		r.app.Close()
@@ -119,18 +127,16 @@ func (r *running) get(address, key string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// until asks an address until it answers a status with a text in its body; the test's own deadline bounds it.
+// until asks an address until it answers a status with a text in its body.
 func (r *running) until(address string, want int, text string) {
 	r.t.Helper()
-	for {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		status, body := r.get(address, "")
 		if status == want && strings.Contains(body, text) {
 			return
 		}
-		select {
-		case <-r.t.Context().Done():
+		if time.Now().After(deadline) {
 			r.t.Fatalf("%s goes on answering %d %s", address, status, body)
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -172,12 +178,13 @@ func (r *running) export(key string) {
 	if err := json.NewDecoder(resp.Body).Decode(&queued); err != nil || resp.StatusCode != http.StatusAccepted {
 		r.t.Fatalf("an export answers %d, %v", resp.StatusCode, err)
 	}
-	for {
-		if _, body := r.get(r.base+"/operations/"+queued.OperationID.String()+"?waitSeconds=5", key); strings.Contains(body, `"status":"completed"`) {
+	for deadline := time.Now().Add(patience); ; {
+		_, body := r.get(r.base+"/operations/"+queued.OperationID.String()+"?waitSeconds=5", key)
+		if strings.Contains(body, `"status":"completed"`) {
 			return
 		}
-		if err := r.t.Context().Err(); err != nil {
-			r.t.Fatal(err)
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the export goes on: %s", body)
 		}
 	}
 }
@@ -193,6 +200,7 @@ func TestNothingIsReadyBeforeTheSchema(t *testing.T) {
 		r.until(address+"/readyz", http.StatusServiceUnavailable, "schema")
 		r.until(address+"/healthz", http.StatusOK, "ok")
 	}
+	r.until(r.base+"/team", http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE")
 	if _, err := app.Migrate(t.Context(), database); err != nil {
 		t.Fatal(err)
 	}
@@ -209,6 +217,57 @@ func TestNothingIsReadyBeforeTheSchema(t *testing.T) {
 	if err := r.app.CheckSchema(t.Context()); !errors.Is(err, db.ErrSchema) {
 		t.Errorf("an older schema says %v", err)
 	}
+}
+
+// A service whose file store belongs to another database ends at once, however long its drain, and answers no request of the API before.
+func TestAForeignFileStoreEndsTheService(t *testing.T) {
+	t.Parallel()
+	database := apitest.Database(t)
+	first := run(t, database, func(*app.Config) {})
+	first.until(first.base+"/readyz", http.StatusOK, "ok")
+	_, key := first.office()
+	if status, body := first.get(first.base+"/team", key); status != http.StatusOK {
+		t.Fatalf("GET /team answers %d: %s", status, body)
+	}
+	second := run(t, database, func(c *app.Config) { c.DrainTime, c.ShutdownGrace = time.Hour, 2*time.Hour })
+	for deadline := time.After(patience); ; {
+		if status, body := second.get(second.base+"/team", key); status != 0 && status != http.StatusServiceUnavailable {
+			t.Fatalf("with the store of another, GET /team answers %d: %s", status, body)
+		}
+		select {
+		case err := <-second.ended:
+			if !errors.Is(err, file.ErrForeignStore) {
+				t.Errorf("the service ended with %v", err)
+			}
+			return
+		case <-deadline:
+			t.Fatal("the service goes on")
+		default:
+		}
+	}
+}
+
+// A file store that cannot be read is waited for.
+func TestAFileStoreOutOfReachIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	var marker string
+	r := run(t, apitest.Database(t), func(c *app.Config) {
+		sum := sha256.Sum256([]byte("stayledger-store"))
+		marker = filepath.Join(c.DataDir, "files", hex.EncodeToString(sum[:1]), hex.EncodeToString(sum[1:2]), "stayledger-store")
+		if err := os.MkdirAll(marker, 0o700); err != nil { // a folder where the file should be
+			t.Fatal(err)
+		}
+	})
+	r.until(r.ops+"/readyz", http.StatusServiceUnavailable, "file store")
+	for deadline := time.Now().Add(patience); !strings.Contains(r.log.String(), "read the marker of the file store"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody tried the store: %s", r.log)
+		}
+	}
+	if err := os.Remove(marker); err != nil {
+		t.Fatal(err)
+	}
+	r.until(r.ops+"/readyz", http.StatusOK, "ok")
 }
 
 // Metrics have an address of their own, which callers of the API do not reach.

@@ -42,6 +42,8 @@ type Config struct {
 	FormerKeys [][]byte
 	// PublicURL is the service's own address without a trailing slash.
 	PublicURL string
+	// Prepared, unless nil, says whether the service may work yet: until then every endpoint answers ServiceUnavailable.
+	Prepared func() bool
 	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is answered, and what it gives
 	// beside it is called with the status of the answer.
 	Trace func(r *http.Request, e *Endpoint) (*http.Request, func(status int))
@@ -122,7 +124,7 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 	return s
 }
 
-// Handle adds a route outside the contract: a page, a probe, the metrics.
+// Handle adds a route outside the contract: a page or a probe.
 func (s *Server) Handle(method, path string, h http.HandlerFunc) { s.router.Method(method, path, h) }
 
 // Drain says that the server is about to stop: requests that only wait are answered with what there is. Others are served as before.
@@ -227,6 +229,9 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 
 // serve goes through the request in the order in which failures are reported: version, credential, query, parameters and body, work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContext) (any, error) {
+	if s.Prepared != nil && !s.Prepared() {
+		return nil, apierr.ServiceUnavailable
+	}
 	p, e := rc.plan, rc.plan.endpoint
 	if v := r.Header.Get("x-api-version"); v != "" && v != Version {
 		return nil, errUnknownVersion.At(apierr.Issue{Message: "Version is not known", Code: "unknownVersion", Path: []any{"x-api-version"}, Schema: "header"})
