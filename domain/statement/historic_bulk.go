@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,9 +20,18 @@ const historicTask = "statement-historical-import"
 // historicResults is up to how many statements an operation names as its results.
 const historicResults = 100
 
+// How long one import may take, and how long another one of the team is tried while it goes on.
+const (
+	historicTimeout  = 30 * time.Minute
+	historicPatience = 4 * historicTimeout
+)
+
+// errOtherImport is an attempt at an import while another one of the team goes on.
+var errOtherImport = errors.New("another import of historic statements of the team goes on")
+
 // HistoricHandlers are the jobs of imports.
 func HistoricHandlers() map[string]job.Handler {
-	h := operation.Work(30*time.Minute, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
+	h := operation.Work(historicTimeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
 		done, err := importStaged(ctx, tx, run.OperationID)
 		if err != nil {
 			return err
@@ -34,6 +44,7 @@ func HistoricHandlers() map[string]job.Handler {
 		}
 		return nil
 	})
+	h.TryFor = historicPatience
 	return map[string]job.Handler{historicTask: h.InBulk()}
 }
 
@@ -126,14 +137,18 @@ type stagedStatement struct {
 }
 
 // importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a run that dies leaves
-// nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports of a team take turns.
+// nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports of a team take turns: one that finds another at work
+// fails with errOtherImport and is tried again later, since waiting here would keep a connection and the team's gate.
 func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]HistoricStatement, error) {
-	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))`, Args: db.Args{"team": tx.Team.String()}},
-		// A plan kept from when the tables were small would read all of them for every statement.
-		db.Stmt{SQL: `select set_config('plan_cache_mode', 'force_custom_plan', true)`})
+	// A plan kept from when the tables were small would read all of them for every statement.
+	turn, err := db.Get[bool](ctx, tx, `
+		select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))
+		from set_config('plan_cache_mode', 'force_custom_plan', true)`, db.Args{"team": tx.Team.String()})
 	if err != nil {
-		return nil, fmt.Errorf("wait for other imports: %w", err)
+		return nil, fmt.Errorf("take the turn of an import: %w", err)
+	}
+	if !turn {
+		return nil, errOtherImport
 	}
 	staged, err := db.Select[stagedStatement](ctx, tx, `
 		select position, line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`,

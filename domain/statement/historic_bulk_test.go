@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,6 +135,32 @@ func TestAnUnfinishedImport(t *testing.T) {
 	p.Work()
 	p.Put(january, world.Object{"status": "published"}).Want(200)
 	p.Post(historic, p.month("11")).Want(200)
+}
+
+// An import that finds another one of the team at work is tried until that has ended, and keeps no change of the team waiting meanwhile.
+func TestAnImportOutlastsAnother(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	ack := p.send(p.month("11", p.line("a", "4000", 1))).Want(202)
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.System(func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historic statements ' || @id::text, 0))`, db.Args{"id": p.ID.String()})
+			close(begun)
+			<-end
+			return err
+		})
+	}()
+	<-begun
+	release := sync.OnceFunc(func() { close(end); <-ended })
+	defer release()
+	p.Outlast(func(passed time.Duration) {
+		if passed > time.Hour {
+			release()
+		}
+	})
+	wantFields(t, p.Get("/operations/"+ack.String("operationId")).Want(200), map[string]string{"status": "completed"})
 }
 
 // What became impossible meanwhile fails the whole import, and the next one is not held by it.
