@@ -162,10 +162,14 @@ type New struct {
 	StatementStartAt *day.Day
 }
 
-// Create makes a team in a transaction that works across teams.
+// Create makes a team in a transaction that works across teams. It refuses a first day of statements that no request may name.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if n.Currency == "" {
 		n.Currency = "usd"
+	}
+	if accepted := day.Accepted(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
+		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the earliest and before %s",
+			n.StatementStartAt, accepted.From, accepted.To)
 	}
 	team := tx.NewID()
 	_, err := tx.Exec(ctx, `

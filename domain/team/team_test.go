@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -40,6 +41,24 @@ func TestTheSelectedTeamIsRead(t *testing.T) {
 		}
 	}
 	x.As([]string{"team:write"}, nil).Get("/team").WantError(apierr.CodeForbidden, "")
+}
+
+func TestATeamBeginsOnADayThatRequestsMayName(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	for first, ok := range map[string]bool{"0001-01-01": false, "1989-12-31": false, "1990-01-01": true, "2999-01-01": false} {
+		start, err := day.Parse(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = x.DB.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := team.Create(ctx, tx, team.New{Name: "Early", Type: team.PropertyManager, Region: "us", StatementStartAt: &start})
+			return err
+		})
+		if (err == nil) != ok {
+			t.Errorf("a team whose statements begin on %s: %v", first, err)
+		}
+	}
 }
 
 func TestATeamNamesItsPartner(t *testing.T) {
