@@ -98,14 +98,7 @@ func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknow
 	if n.Type == "" {
 		n.Type = operation.ReservationJournal
 	}
-	// In the order of their listings, tasks that run side by side rarely add to the same balances.
-	reservations, err := db.Select[id.ID](ctx, tx, `
-		select s.id from unnest(@ids::uuid[]) as s (id) left join reservation r on r.team_id = @team and r.id = s.id order by r.listing_id, s.id`,
-		db.Args{"team": tx.Team, "ids": o.Reservations})
-	if err != nil {
-		return nil, fmt.Errorf("order stale journals: %w", err)
-	}
-	n.Tasks = slices.Concat(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, reservations),
+	n.Tasks = slices.Concat(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, o.Reservations),
 		refreshTasks(RefreshJournals, o.Journals))
 	return operation.Start(ctx, tx, n)
 }
