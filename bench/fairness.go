@@ -32,22 +32,24 @@ func lasting() job.Handler {
 	})
 }
 
-// fairness compares how long a job of one team waits for its start on an idle service and behind ten thousand of another team: of work that
+// fairness compares, in the lane of the backlog, how long a job of one team waits for its start on an idle service and behind ten thousand of another team: of work that
 // lasts, and of exports.
 func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
-	for _, c := range []struct{ name, kind string }{{"other_team_start", lastingTask}, {"other_team_start_exports", exportTask}} {
+	for _, c := range []struct{ name, kind, measured string }{
+		{"other_team_start", lastingTask, startTask}, {"other_team_start_exports", exportTask, startRenderingTask},
+	} {
 		if err := b.drained(ctx); err != nil {
 			return nil, err
 		}
-		idle, err := b.startDelays(ctx)
+		idle, err := b.startDelays(ctx, c.measured)
 		if err != nil {
 			return nil, err
 		}
 		if err := b.pile(ctx, c.kind); err != nil {
 			return nil, err
 		}
-		loaded, err := b.startDelays(ctx)
+		loaded, err := b.startDelays(ctx, c.measured)
 		if err != nil {
 			return nil, err
 		}

@@ -22,6 +22,8 @@ const workers = 16
 const (
 	noopTask  = "bench.noop"
 	startTask = "bench.start"
+	// A startRenderingTask is a startTask in the lane of exports.
+	startRenderingTask = "bench.start-rendering"
 )
 
 type none struct{}
@@ -58,21 +60,23 @@ func (b *bed) handlers() map[string]job.Handler {
 		}
 		return err
 	}
+	start := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		entered := startedJob{at: time.Now()}
+		if err := json.Unmarshal(j.Args, &entered.number); err != nil {
+			return job.Permanent(err)
+		}
+		b.started <- entered
+		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
+	}}
 	handlers := reservation.Handlers()
 	maps.Copy(handlers, transaction.Handlers())
 	maps.Copy(handlers, statement.Handlers())
 	maps.Copy(handlers, b.exports.Handlers())
 	maps.Copy(handlers, map[string]job.Handler{
-		noopTask:    counting,
-		lastingTask: lasting(),
-		startTask: {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
-			entered := startedJob{at: time.Now()}
-			if err := json.Unmarshal(j.Args, &entered.number); err != nil {
-				return job.Permanent(err)
-			}
-			b.started <- entered
-			return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
-		}},
+		noopTask:           counting,
+		lastingTask:        lasting(),
+		startTask:          start,
+		startRenderingTask: start.In(job.Rendering),
 	})
 	return handlers
 }

@@ -149,7 +149,7 @@ func (b *bed) drained(ctx context.Context) error {
 
 // startLatency is how long a worker with nothing else to do takes to begin a job, from the return of the commit.
 func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
-	waits, err := b.startDelays(ctx)
+	waits, err := b.startDelays(ctx, startTask)
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +159,14 @@ func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// startDelays is how long each of some jobs of the small team waits for its start, in milliseconds.
-func (b *bed) startDelays(ctx context.Context) ([]float64, error) {
+// startDelays is how long each of some jobs of a kind of the small team waits for its start, in milliseconds.
+func (b *bed) startDelays(ctx context.Context, kind string) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	committed := make([]time.Time, startedJobs)
 	for n := range committed {
 		err := b.db.Write(ctx, b.small.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
-			return job.Insert(ctx, tx, job.New{Kind: startTask, Args: n})
+			return job.Insert(ctx, tx, job.New{Kind: kind, Args: n})
 		})
 		if err != nil {
 			return nil, err
