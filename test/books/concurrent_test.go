@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -71,7 +72,12 @@ func (h *history) letLoose() {
 	seed := rapid.Uint64().Draw(h.r, "seed")
 	var hands, workers sync.WaitGroup
 	var log sync.Mutex
-	var told []string
+	var told, failures []string
+	h.fail = func(format string, args ...any) { // the case may only fail once all have ended
+		log.Lock()
+		defer log.Unlock()
+		failures = append(failures, fmt.Sprintf(format, args...))
+	}
 	done := make(chan struct{})
 	workers.Go(func() {
 		for {
@@ -107,6 +113,9 @@ func (h *history) letLoose() {
 	workers.Wait()
 	for _, line := range told {
 		h.r.Logf("%s", line)
+	}
+	if h.fail = h.r.Fatalf; len(failures) > 0 {
+		h.r.Fatalf("%s", strings.Join(failures, "\n"))
 	}
 }
 

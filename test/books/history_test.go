@@ -21,9 +21,10 @@ import (
 type history struct {
 	*team
 	r *rapid.T
-	// rnd draws instead of r where several histories of a team run side by side, and log takes what r would be told.
+	// rnd draws instead of r where several histories of a team run side by side; log takes what r would be told, and fail what the case fails with.
 	rnd          *rand.Rand
 	log          func(format string, args ...any)
+	fail         func(format string, args ...any)
 	owners       []string
 	listings     []string
 	periods      []string
@@ -75,7 +76,7 @@ func (h *history) do(kind, method, path string, body any) string {
 	status, answer := h.send(method, path, body)
 	h.log("%s %s %v: %d %.300s", method, path, body, status, answer)
 	if status >= http.StatusInternalServerError {
-		h.t.Errorf("%s %s %v: %d %s", method, path, body, status, answer)
+		h.fail("%s %s %v: %d %s", method, path, body, status, answer)
 	}
 	steps.count(kind, status < http.StatusBadRequest)
 	if status >= http.StatusBadRequest {
@@ -128,7 +129,7 @@ func keep(all *[]string, added string) {
 // begin sets a team up: recognition, owners and listings, taxes, fees, mappings.
 func begin(x *team, r *rapid.T) *history {
 	x.renew()
-	h := &history{team: x, r: r, log: r.Logf, hands: &sync.Mutex{}}
+	h := &history{team: x, r: r, log: r.Logf, fail: r.Fatalf, hands: &sync.Mutex{}}
 	h.changeTeam()
 	for i := range h.draw(1, 3, "owners") {
 		keep(&h.owners, h.do("setup", "POST", "/contacts", object{"type": "owner", "name": "Owner " + strconv.Itoa(i)}))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stayledger/platform/pgserver"
 	"stayledger/provider/pay"
 	"stayledger/provider/sandbox"
@@ -227,6 +229,7 @@ func (s *storm) calm() {
 			s.sandbox.Settle(p.Key, pay.Paid, "")
 		}
 	}
+	s.recovered()
 	s.revive()
 	began := time.Now()
 	for {
@@ -243,6 +246,21 @@ func (s *storm) calm() {
 			return
 		}
 		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// recovered waits until the database takes connections again: after its last crash it can be at its log for a while.
+func (s *storm) recovered() {
+	s.t.Helper()
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		c, err := pgx.Connect(s.t.Context(), s.database)
+		if err == nil {
+			_ = c.Close(s.t.Context())
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the database does not come back: %v", err)
+		}
 	}
 }
 
