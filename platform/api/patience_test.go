@@ -19,16 +19,20 @@ import (
 func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	t.Parallel()
 	const size = 32 << 20 // more than the buffers of a connection hold
+	const short = 500 * time.Millisecond
 	ended := make(chan error, 1)
-	s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), WritePatience: 500 * time.Millisecond}, nil)
-	s.Handle(http.MethodGet, "/large", func(w http.ResponseWriter, _ *http.Request) {
-		_, err := w.Write(bytes.Repeat([]byte("x"), size))
-		ended <- err
-	})
-	s.Handle(http.MethodGet, "/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	ask := func() net.Conn {
+	serve := func(patience time.Duration) *httptest.Server {
+		s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), WritePatience: patience}, nil)
+		s.Handle(http.MethodGet, "/large", func(w http.ResponseWriter, _ *http.Request) {
+			_, err := w.Write(bytes.Repeat([]byte("x"), size))
+			ended <- err
+		})
+		s.Handle(http.MethodGet, "/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		return server
+	}
+	ask := func(server *httptest.Server) net.Conn {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +43,8 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 		}
 		return c
 	}
-	_ = ask()
+	impatient := serve(short)
+	_ = ask(impatient)
 	waiting, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	select {
@@ -50,7 +55,7 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	case <-waiting.Done():
 		t.Fatal("a client that reads nothing is waited for")
 	}
-	slow := ask()
+	slow := ask(serve(30 * time.Second))
 	read, part := 0, make([]byte, 1<<20)
 	for read < size {
 		time.Sleep(20 * time.Millisecond) // a slow reader; nothing is proved by how long it takes
@@ -64,12 +69,12 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	}
 	// The deadline of an answer is not that of the next one on the same connection.
 	for range 2 {
-		answer, err := server.Client().Get(server.URL + "/none")
+		answer, err := impatient.Client().Get(impatient.URL + "/none")
 		if err != nil || answer.StatusCode != http.StatusNoContent {
 			t.Fatalf("%v, %v", answer, err)
 		}
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
-		time.Sleep(600 * time.Millisecond) // longer than the patience
+		time.Sleep(short + 100*time.Millisecond) // longer than the patience
 	}
 }
