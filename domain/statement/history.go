@@ -96,9 +96,9 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 				coalesce(told.end_at, e.txn_at) as date, coalesce(told.end_at, greatest(e.txn_at, pays.open_from)) as since
 			from ledger_entry e
 			left join statement told on told.team_id = @team and told.id = e.statement_id and e.ledger = 'historical'
-			left join lateral (
-				select max(s.end_at) + 1 as open_from from transaction_line n join statement s on s.team_id = @team and s.id = n.statement_id and s.imported
-				where n.team_id = @team and n.transaction_id = e.transaction_id) pays on true
+			cross join lateral ( -- the lines first, in an array: a plan from the imported statements would read all of them for every payout
+				select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and s.imported and s.id = any(array(
+					select n.statement_id from transaction_line n where n.team_id = @team and n.transaction_id = e.transaction_id))) pays
 			left join payment_not_received y on y.team_id = @team and y.transaction_id = e.transaction_id
 			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods)
 				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')

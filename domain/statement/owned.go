@@ -80,40 +80,102 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that pays for them, still owe today: of a stay what is open
-// on it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up for nobody else.
+// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that pays for them, still owe
+// today: of a stay what is open on it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up
+// for nobody else. Chains are those at the same place of periods, currencies and until.
 func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []string, until []day.Day) ([]money.Cents, error) {
 	out := make([]money.Cents, len(periods))
 	if len(periods) == 0 {
 		return out, nil
 	}
+	owed, err := owedOnStays(ctx, tx, once(periods))
+	if err != nil || len(owed) == 0 {
+		return out, err
+	}
+	brought, err := broughtBy(ctx, tx, once(periods), owed)
+	if err != nil {
+		return nil, err
+	}
+	for i, period := range periods {
+		for of, earnings := range brought[Chain{period, currencies[i]}] {
+			var cents money.Cents
+			for _, e := range earnings {
+				if !e.TxnAt.After(until[i]) {
+					cents += e.Cents
+				}
+			}
+			out[i] += max(0, min(cents, owed[of]))
+		}
+	}
+	return out, nil
+}
+
+// debt names what guests owe on a stay in one currency.
+type debt struct {
+	ReservationID id.ID
+	Currency      string
+}
+
+// owedOnStays is what guests owe today on the stays that brought the owners of ownership periods something.
+func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
 	type row struct {
-		N     int
+		debt
+
 		Cents money.Cents
 	}
+	// The stays are an array, so that they are looked up one by one whatever the planner expects of them.
 	rows, err := db.Select[row](ctx, tx, `
-		with brought as materialized (
-			select k.n, e.reservation_id, k.currency, -sum(e.cent_total) as cents
-			from unnest(@periods::uuid[], @currencies::text[], @until::date[]) with ordinality k (period, currency, until, n)
-			join ledger_entry e on `+ownersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at <= k.until
-			where e.reservation_id is not null group by 1, 2, 3 having sum(e.cent_total) < 0
-		), owed as (
-			select e.reservation_id, e.currency, sum(e.cent_total) as cents
-			from ledger_entry e
-			where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
-				and e.reservation_id in (select reservation_id from brought)
-				and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
-			group by 1, 2 having sum(e.cent_total) > 0
-		)
-		select b.n::integer as n, sum(least(b.cents, o.cents))::bigint as cents from brought b join owed o using (reservation_id, currency) group by 1`,
-		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "until": until, "today": day.Of(tx.Now)})
+		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
+		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
+			and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
+			and e.reservation_id = any(array(
+				select distinct e.reservation_id from ledger_entry e
+				where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null))
+		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
 	}
+	owed := make(map[debt]money.Cents, len(rows))
 	for _, r := range rows {
-		out[r.N-1] = r.Cents
+		owed[r.debt] = r.Cents
 	}
-	return out, nil
+	return owed, nil
+}
+
+// earning is what a stay brought the owners of a chain on a day.
+type earning struct {
+	TxnAt day.Day
+	Cents money.Cents
+}
+
+// broughtBy is what stays on which guests owe something brought the owners of ownership periods.
+func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]money.Cents) (map[Chain]map[debt][]earning, error) {
+	type row struct {
+		earning
+
+		OwnershipPeriodID, ReservationID id.ID
+		Currency                         string
+	}
+	stays := make([]id.ID, 0, len(owed))
+	for of := range owed {
+		stays = append(stays, of.ReservationID)
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
+		where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
+		db.Args{"team": tx.Team, "periods": periods, "stays": stays})
+	if err != nil {
+		return nil, fmt.Errorf("read what stays brought: %w", err)
+	}
+	brought := map[Chain]map[debt][]earning{}
+	for _, r := range rows {
+		c, of := Chain{r.OwnershipPeriodID, r.Currency}, debt{r.ReservationID, r.Currency}
+		if brought[c] == nil {
+			brought[c] = map[debt][]earning{}
+		}
+		brought[c][of] = append(brought[c][of], r.earning)
+	}
+	return brought, nil
 }
 
 // uncollectedOf is uncollected for the statements of rows; what an imported one tells was collected by somebody else.
