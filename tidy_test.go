@@ -21,7 +21,7 @@ import (
 const module = "stayledger/"
 
 // nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
-var nouns = strings.Fields(`operation team access audit webhook file contact account listing ledger connection payee tax fee reservation
+var nouns = strings.Fields(`operation ledger team access audit webhook file contact account listing connection payee tax fee reservation
 	transaction journal bank layout statement delivery payment payout report export onboarding csvimport cutover legacy metrics`)
 
 // layers of the module, low to high: each may import those before it.
@@ -361,6 +361,27 @@ func TestNoPrivateRegistries(t *testing.T) {
 		}
 		if found := privateRegistry.FindString(file.content); found != "" {
 			t.Errorf("%s: %q names a package registry that others cannot reach", file.name, found)
+		}
+	}
+}
+
+// lockFact matches what locks are decided by: how far the books are closed, what a journal waits for, and statements that reach to a day of an entry.
+var lockFact = regexp.MustCompile(`\b(books_closed_at|soft_closed_at|soft_close_posters|ledger_stale|held_at|held_by)\b|\btxn_at <=? \w+\.end_at\b|` +
+	`\bledger\.Err(BooksClosed|StatementAttachment|StatementPeriod|StatementInReview|Reconciled)\b`)
+
+// keepsLockFacts are the files outside of domain/ledger that keep such facts and decide nothing by them: the team's settings with their history,
+// and a fee that takes what waits for it along.
+var keepsLockFacts = []string{"domain/team/closing.go", "domain/team/team.go", "domain/fee/delete.go"}
+
+func TestLocksAreDecidedInOneRoom(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		noun, inside := nounOf(path.Dir(file.name))
+		if !inside || noun == "ledger" || file.isTest() || slices.Contains(keepsLockFacts, file.name) {
+			continue
+		}
+		if found := lockFact.FindString(file.content); found != "" {
+			t.Errorf("%s: %q decides about locks: ask domain/ledger (HeldSource, HeldEntry, HeldOn, LocksOf…, Outstanding, IsLock)", file.name, found)
 		}
 	}
 }

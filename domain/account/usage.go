@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -23,13 +24,13 @@ type use struct {
 	Holds  bool
 }
 
-const usesSQL = `
+func usesSQL() string {
+	return `
 	select reason, refers, holds from (
 		select 1 as n, 'journalEntries' as reason, true as refers, false as holds
 			where exists (select from ledger_entry where team_id = @team and account_id = @id)
 		union all select 2, 'lockedJournalEntries', false, true
-			where exists (select from ledger_entry e join team t on t.id = e.team_id where e.team_id = @team and e.account_id = @id
-				and (e.txn_at < t.books_closed_at or e.statement_id is not null))
+			where exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + ledger.HeldEntry("e") + `)
 		union all select 3, 'reconciledTransactions', false, true
 			where exists (select from bank_reconciliation where team_id = @team and account_id = @id)
 		union all select 4, 'transactions', true, false
@@ -53,9 +54,10 @@ const usesSQL = `
 		union all select 13, 'offsetAccounts', true, false where exists (select from account where team_id = @team and offset_account_id = @id)
 		union all select 14, 'payoutAccounts', true, true where exists (select from contact where team_id = @team and payout_account_id = @id)
 	) u order by n`
+}
 
 func usesOf(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
-	uses, err := db.Select[use](ctx, tx, usesSQL, db.Args{"team": tx.Team, "id": account})
+	uses, err := db.Select[use](ctx, tx, usesSQL(), db.Args{"team": tx.Team, "id": account})
 	if err != nil {
 		return nil, fmt.Errorf("find what uses an account: %w", err)
 	}

@@ -151,11 +151,7 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	for i := range fees {
 		f := &fees[i]
 		f.link(linked[f.ID], mapped)
-		f.JournalStatus = statuses[f.ID]
-		var locked bool
-		if f.Lock, locked = locks[f.ID]; !locked {
-			f.Lock = ledger.Unlocked()
-		}
+		f.Lock, f.JournalStatus = locks[f.ID], statuses[f.ID]
 	}
 	return nil
 }

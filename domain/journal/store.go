@@ -85,11 +85,7 @@ func state(ctx context.Context, tx *db.Tx, journals []Journal) error {
 		return err
 	}
 	for i := range journals {
-		lock, held := locks[journals[i].ID]
-		if !held {
-			lock = ledger.Unlocked()
-		}
-		journals[i].Lock, journals[i].JournalStatus = lock, statuses[journals[i].ID]
+		journals[i].Lock, journals[i].JournalStatus = locks[journals[i].ID], statuses[journals[i].ID]
 	}
 	return nil
 }

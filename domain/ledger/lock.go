@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -17,7 +19,7 @@ type Lenience struct {
 	SkipLocked bool
 }
 
-// The locks, in the order in which they are checked.
+// What a write is told that a lock refuses.
 var (
 	ErrBooksClosed         = apierr.New(apierr.CodeForbidden, apierr.ReasonBooksClosed, "The books are closed on this date")
 	ErrStatementAttachment = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementAttachment, "The data is attached to an owner statement")
@@ -26,10 +28,162 @@ var (
 	ErrReconciled          = apierr.New(apierr.CodeForbidden, apierr.ReasonTransactionReconciled, "The transaction is reconciled")
 )
 
+// A lockRule is one kind of lock: a reason for which postings may be neither added nor removed. Go decides about postings that are to be
+// written, which are not in the database yet; SQL decides about those that are. Both stand here side by side, and a test holds them against
+// each other over every kind of posting. The SQL knows the parameter @team and, where personal, @reader.
+type lockRule struct {
+	// refusals are the conditions that holds answers with.
+	refusals []*apierr.Error
+	// holds refuses to add or remove a posting, with a LockContext, or answers nil.
+	holds func(Closing, *Touched) error
+	// ignorable says that Lenience.IgnoreBooksClosed passes the lock.
+	ignorable bool
+	// personal says that the lock does not hold for everybody: its SQL asks who @reader is.
+	personal bool
+	// day is the SQL of a lock on all that is dated on a day, which stands as ? in it.
+	day string
+	// entry is the SQL of any other lock: whether it holds the stored entry h, and with it all entries of the posting.
+	entry string
+	// source is the SQL of a lock that also holds a source as a whole, whose id stands as ? in it, whatever entries it has.
+	source string
+	// holder is the SQL of whether the statement or bank record s.held_by still holds the source s.source_id; it stands with the first of the
+	// rules that name such a holder.
+	holder string
+	// told says that Lock has a field for what holds. Any other lock shows in its status alone.
+	told bool
+}
+
+// lockRules are the locks in the order in which a write is told of them. Everything that asks whether something is locked asks this list.
+var lockRules = []lockRule{
+	{
+		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, day: "? < " + closedBefore,
+		holds: func(c Closing, p *Touched) error { return closedBooks(c.BooksClosedAt, nil, p) },
+	},
+	{
+		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, personal: true, day: "? < " + softClosedBefore,
+		holds: func(c Closing, p *Touched) error {
+			if c.MayPost {
+				return nil
+			}
+			return closedBooks(c.SoftClosedAt, c.SoftClosedAt, p)
+		},
+	},
+	{
+		refusals: []*apierr.Error{ErrStatementAttachment}, told: true, entry: "h.statement_id is not null",
+		holder: "exists (select from statement x where x.team_id = s.team_id and x.id = s.held_by)",
+		holds:  func(_ Closing, p *Touched) error { return heldBy(ErrStatementAttachment, p.AttachedTo) },
+	},
+	{
+		refusals: []*apierr.Error{ErrStatementPeriod, ErrStatementInReview}, told: true,
+		entry: reported + " and h.party = 'owners' and exists (select from statement x where " + covers + ")",
+		holds: func(_ Closing, p *Touched) error {
+			if !p.reported() {
+				return nil
+			}
+			return cmp.Or(heldBy(ErrStatementPeriod, p.Published), heldBy(ErrStatementInReview, p.InReview))
+		},
+	},
+	{
+		refusals: []*apierr.Error{ErrReconciled}, told: true,
+		entry: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = h.source_id)" +
+			" and exists (select from account x where x.team_id = @team and x.id = h.account_id and x.type = 'bank')",
+		source: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = ?)",
+		holder: "exists (select from bank_reconciliation x where x.team_id = s.team_id and x.bank_record_id = s.held_by and x.transaction_id = s.source_id)",
+		holds: func(_ Closing, p *Touched) error {
+			if len(p.Reconciled) == 0 {
+				return nil
+			}
+			return ErrReconciled.With(LockContext{BankRecordIDs: sortedIDs(p.Reconciled)})
+		},
+	},
+}
+
+// The parts that the rules in SQL are made of.
+const (
+	// An entry h that closed books and statements show is active, and of the trust or operating ledger.
+	reported = "h.status = 'active' and h.ledger <> 'historical'"
+	// The first open day, for everybody and for @reader.
+	closedBefore     = "coalesce((select m.books_closed_at from team m where m.team_id = @team), '-infinity')"
+	softClosedBefore = "coalesce((select m.soft_closed_at from team m where m.team_id = @team and not coalesce(@reader = any(m.soft_close_posters), false)), '-infinity')"
+	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures, and the
+	// opening balance that goes on where they end is dated under them.
+	holding = "x.team_id = @team and not x.imported"
+	// Such a statement x holds an owners' entry h of its month or of an earlier one: what a statement starts with is what all that came before
+	// it comes to.
+	covers = holding + " and x.ownership_period_id = h.ownership_period_id and x.currency = h.currency and x.end_at >= h.txn_at"
+)
+
+// onEntry is the rule for a stored entry h.
+func (r *lockRule) onEntry() string {
+	if r.day != "" {
+		return reported + " and " + r.onDay("h.txn_at")
+	}
+	return r.entry
+}
+
+// onDay is the rule for a day, given as SQL.
+func (r *lockRule) onDay(at string) string { return strings.ReplaceAll(r.day, "?", at) }
+
+// anyLock is the condition that one of the rules holds, each as text gives it; a text is empty where it does not apply.
+func anyLock(text func(*lockRule) string) string {
+	var out []string
+	for i := range lockRules {
+		if condition := text(&lockRules[i]); condition != "" {
+			out = append(out, condition)
+		}
+	}
+	if out == nil {
+		return "false"
+	}
+	return "(" + strings.Join(out, " or ") + ")"
+}
+
+// HeldSource is the condition that a lock holds the journal of a source for the user @reader, as Lock.Status tells it. The source is SQL.
+func HeldSource(source string) string {
+	return "(" + anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) }) +
+		" or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source + " and " + anyLock((*lockRule).onEntry) + "))"
+}
+
+// HeldEntry is the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold whole postings: one entry that is
+// attached to a statement, or is an owners' of a month up to the last saved one, or moves reconciled money holds all entries of its posting.
+func HeldEntry(entry string) string {
+	var postings []string
+	for i := range lockRules {
+		if r := &lockRules[i]; r.entry != "" && !r.personal {
+			postings = append(postings, "select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and "+r.entry)
+		}
+	}
+	dated := anyLock(func(r *lockRule) string {
+		if r.day == "" || r.personal {
+			return ""
+		}
+		return strings.ReplaceAll(reported, "h.", entry+".") + " and " + r.onDay(entry+".txn_at")
+	})
+	return "(" + dated + " or (" + entry + ".source_id, " + entry + ".txn_code) in (" + strings.Join(postings, " union all ") + "))"
+}
+
 // IsLock reports whether an error is one of the locks.
 func IsLock(err error) bool {
-	return slices.ContainsFunc([]error{ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview, ErrReconciled},
-		func(lock error) bool { return errors.Is(err, lock) })
+	return slices.ContainsFunc(lockRules, func(r lockRule) bool {
+		return slices.ContainsFunc(r.refusals, func(lock *apierr.Error) bool { return errors.Is(err, lock) })
+	})
+}
+
+// IsDayLock reports whether an error is a lock on a day, which holds all that is dated on it.
+func IsDayLock(err error) bool {
+	return slices.ContainsFunc(lockRules, func(r lockRule) bool {
+		return r.day != "" && slices.ContainsFunc(r.refusals, func(lock *apierr.Error) bool { return errors.Is(err, lock) })
+	})
+}
+
+// OpenFrom is the first day that a lock leaves open; nil when it does not tell, or the error is no lock.
+func OpenFrom(err error) *day.Day {
+	var lock *apierr.Error
+	if !errors.As(err, &lock) {
+		return nil
+	}
+	c, _ := lock.Context().(LockContext)
+	return c.openFrom
 }
 
 // Closing is how far the team's books are closed for whoever asks.
@@ -42,15 +196,12 @@ type Closing struct {
 	MayPost bool
 }
 
-// closedOn gives what the caller is told when a day is closed for him, nil when it is open.
-func (c Closing) closedOn(d day.Day) *LockContext {
-	switch {
-	case c.BooksClosedAt != nil && d.Before(*c.BooksClosedAt):
-		return &LockContext{LockReason: "period", BooksClosedAt: c.BooksClosedAt}
-	case c.SoftClosedAt != nil && d.Before(*c.SoftClosedAt) && !c.MayPost:
-		return &LockContext{LockReason: "period", BooksClosedAt: c.SoftClosedAt, SoftClosedAt: c.SoftClosedAt}
+// closedBooks refuses a reported posting of a day before the first open one, which is a softly closed day when soft is given.
+func closedBooks(first, soft *day.Day, p *Touched) error {
+	if first == nil || !p.reported() || !p.TxnAt.Before(*first) {
+		return nil
 	}
-	return nil
+	return ErrBooksClosed.With(LockContext{LockReason: "period", BooksClosedAt: first, SoftClosedAt: soft, openFrom: first})
 }
 
 // Touched is what the lock decision knows of a posting that is to be added or removed.
@@ -61,14 +212,22 @@ type Touched struct {
 	Status   Status
 	TxnAt    day.Day
 	// AttachedTo are the owner statements that the posting's stored entries are attached to.
-	AttachedTo []id.ID
-	// Published and InReview are the saved statements of the month that an owners' entry of the posting falls into, and of later months: what
-	// a statement starts with is what all that came before it comes to.
-	Published []id.ID
-	InReview  []id.ID
+	AttachedTo []Saved
+	// Published and InReview are the saved statements of the month that an owners' entry of the posting falls into, and of later months.
+	Published []Saved
+	InReview  []Saved
 	// Reconciled are the bank records that stand for the money that the posting moves through a bank account.
 	Reconciled []id.ID
 }
+
+// Saved is a saved owner statement with its last day.
+type Saved struct {
+	ID    id.ID
+	EndAt day.Day
+}
+
+// reported says the same of a posting as the SQL of this name does of its entries.
+func (p *Touched) reported() bool { return p.Status == Active && p.Ledger != Historical }
 
 // LockContext tells the caller of a locked change what holds it.
 type LockContext struct {
@@ -79,29 +238,33 @@ type LockContext struct {
 	SoftClosedAt  *day.Day `json:"softClosedAt,omitempty"`
 	StatementIDs  []id.ID  `json:"statementIds,omitempty"`
 	BankRecordIDs []id.ID  `json:"bankRecordIds,omitempty"`
+
+	openFrom *day.Day
+}
+
+// heldBy refuses a posting that statements hold.
+func heldBy(condition *apierr.Error, statements []Saved) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	c := LockContext{LockReason: "statement"}
+	last := statements[0].EndAt
+	for _, s := range statements {
+		c.StatementIDs, last = append(c.StatementIDs, s.ID), day.Max(last, s.EndAt)
+	}
+	c.StatementIDs, c.openFrom = sortedIDs(c.StatementIDs), new(last.AddDays(1))
+	return condition.With(c)
 }
 
 // Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. The answer is nil or one of
 // ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and ErrReconciled with a LockContext.
-//
-// Closed books and statements show active entries of the trust and operating ledgers, so others are free unless a statement holds them.
 func Locked(c Closing, p Touched, l Lenience) error {
-	held := func(condition *apierr.Error, statements []id.ID) error {
-		return condition.With(LockContext{LockReason: "statement", StatementIDs: sortedIDs(statements)})
-	}
-	reported := p.Status == Active && p.Ledger != Historical
-	if closed := c.closedOn(p.TxnAt); reported && closed != nil && !l.IgnoreBooksClosed {
-		return ErrBooksClosed.With(*closed)
-	}
-	switch {
-	case len(p.AttachedTo) > 0:
-		return held(ErrStatementAttachment, p.AttachedTo)
-	case reported && len(p.Published) > 0:
-		return held(ErrStatementPeriod, p.Published)
-	case reported && len(p.InReview) > 0:
-		return held(ErrStatementInReview, p.InReview)
-	case len(p.Reconciled) > 0:
-		return ErrReconciled.With(LockContext{BankRecordIDs: sortedIDs(p.Reconciled)})
+	for i := range lockRules {
+		if r := &lockRules[i]; !r.ignorable || !l.IgnoreBooksClosed {
+			if err := r.holds(c, &p); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func contextOf(t *testing.T, err error) ledger.LockContext {
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	closed, before := date(t, "2026-02-01"), date(t, "2026-01-31")
-	one, two := id.ID{1}, id.ID{2}
+	one, two := ledger.Saved{ID: id.ID{1}}, ledger.Saved{ID: id.ID{2}}
 	base := ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: closed}
 	with := func(change func(*ledger.Touched)) ledger.Touched {
 		p := base
@@ -46,12 +46,12 @@ func TestLocked(t *testing.T) {
 		"closed, override":            {p: with(func(p *ledger.Touched) { p.TxnAt = before }), l: ledger.Lenience{IgnoreBooksClosed: true}},
 		"closed, inactive":            {p: with(func(p *ledger.Touched) { p.TxnAt, p.Status = before, ledger.Inactive })},
 		"closed, historical":          {p: with(func(p *ledger.Touched) { p.TxnAt, p.Ledger = before, ledger.Historical })},
-		"attached":                    {p: with(func(p *ledger.Touched) { p.AttachedTo = []id.ID{one} }), want: ledger.ErrStatementAttachment},
-		"attached, override":          {p: with(func(p *ledger.Touched) { p.AttachedTo = []id.ID{one} }), l: ledger.Lenience{IgnoreBooksClosed: true}, want: ledger.ErrStatementAttachment},
-		"published":                   {p: with(func(p *ledger.Touched) { p.Published = []id.ID{one} }), want: ledger.ErrStatementPeriod},
-		"published, override":         {p: with(func(p *ledger.Touched) { p.Published = []id.ID{one} }), l: ledger.Lenience{IgnoreBooksClosed: true}, want: ledger.ErrStatementPeriod},
-		"in review":                   {p: with(func(p *ledger.Touched) { p.InReview = []id.ID{two} }), want: ledger.ErrStatementInReview},
-		"published, inactive posting": {p: with(func(p *ledger.Touched) { p.Published, p.Status = []id.ID{one}, ledger.Inactive })},
+		"attached":                    {p: with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{one} }), want: ledger.ErrStatementAttachment},
+		"attached, override":          {p: with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{one} }), l: ledger.Lenience{IgnoreBooksClosed: true}, want: ledger.ErrStatementAttachment},
+		"published":                   {p: with(func(p *ledger.Touched) { p.Published = []ledger.Saved{one} }), want: ledger.ErrStatementPeriod},
+		"published, override":         {p: with(func(p *ledger.Touched) { p.Published = []ledger.Saved{one} }), l: ledger.Lenience{IgnoreBooksClosed: true}, want: ledger.ErrStatementPeriod},
+		"in review":                   {p: with(func(p *ledger.Touched) { p.InReview = []ledger.Saved{two} }), want: ledger.ErrStatementInReview},
+		"published, inactive posting": {p: with(func(p *ledger.Touched) { p.Published, p.Status = []ledger.Saved{one}, ledger.Inactive })},
 	} {
 		err := ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, c.p, c.l)
 		if !errors.Is(err, c.want) {
@@ -62,8 +62,8 @@ func TestLocked(t *testing.T) {
 	if got.LockReason != "period" || *got.BooksClosedAt != closed {
 		t.Errorf("books closed: %+v", got)
 	}
-	got = contextOf(t, ledger.Locked(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []id.ID{two, one, two} }), ledger.Lenience{}))
-	if got.LockReason != "statement" || len(got.StatementIDs) != 2 || got.StatementIDs[0] != one {
+	got = contextOf(t, ledger.Locked(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{two, one, two} }), ledger.Lenience{}))
+	if got.LockReason != "statement" || len(got.StatementIDs) != 2 || got.StatementIDs[0] != one.ID {
 		t.Errorf("attached: %+v", got)
 	}
 }

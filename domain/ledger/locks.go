@@ -48,12 +48,15 @@ type LockHit struct {
 // Unlocked is the lock that holds nothing.
 func Unlocked() Lock { return Lock{Status: "open"} }
 
-// lockRow is what was found to hold the entries of one source or fee.
+// lockRow is what was found to hold a source, a fee or an ownership period.
 type lockRow struct {
 	ID         id.ID
 	ClosedAt   *day.Day
 	Statements []id.ID
 	Hits       []LockHit
+	Records    []id.ID
+	// Held says that a lock holds it that Lock has no field for.
+	Held bool
 }
 
 func (r *lockRow) lock() Lock {
@@ -67,63 +70,120 @@ func (r *lockRow) lock() Lock {
 	if len(r.Hits) > 0 {
 		lock.Status, lock.StatementPeriod = "locked", &LockStatementPeriod{r.Hits}
 	}
+	if len(r.Records) > 0 {
+		lock.Status, lock.Reconciled = "locked", &LockReconciled{r.Records}
+	}
+	if r.Held {
+		lock.Status = "locked"
+	}
 	return lock
 }
 
-func locks(ctx context.Context, tx *db.Tx, sql string, args db.Args) (map[id.ID]Lock, error) {
-	rows, err := db.Select[lockRow](ctx, tx, sql, args)
+// locks reads the locks on all of the ids; those that are not found are Unlocked.
+func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
+	rows, err := db.Select[lockRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
 	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
-	out := make(map[id.ID]Lock, len(rows))
+	out := make(map[id.ID]Lock, len(ids))
+	for _, v := range ids {
+		out[v] = Unlocked()
+	}
 	for i := range rows {
 		out[rows[i].ID] = rows[i].lock()
 	}
 	return out, nil
 }
 
-const locksSQL = `
-	select e.source_id as id, case when min(e.txn_at) < t.books_closed_at then t.books_closed_at
-			when min(e.txn_at) < t.soft_closed_at and not ` + poster + ` then t.soft_closed_at end as closed_at,
-		coalesce(array_agg(distinct e.statement_id) filter (where e.statement_id is not null), '{}') as statements,
-		coalesce(jsonb_agg(distinct jsonb_build_object('listingId', e.listing_id, 'txnAt', e.txn_at, 'openFrom', s.open_from))
-			filter (where s.open_from is not null and e.listing_id is not null), '[]') as hits
-	from ledger_entry e
-	join team t on t.id = @team
-	left join lateral (select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and not s.imported and e.party = 'owners'
-		and s.ownership_period_id = e.ownership_period_id and s.currency = e.currency and e.txn_at <= s.end_at) s on true
-	where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
-	group by e.source_id, t.books_closed_at, t.soft_closed_at, t.soft_close_posters`
-
-// poster holds for a reader who may post before the soft close of team t.
-const poster = `coalesce(@user = any(t.soft_close_posters), false)`
-
-// LocksOf reads the locks on the journals of sources. A source without entries is missing in the answer: it is Unlocked.
-func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
-	return locks(ctx, tx, locksSQL, db.Args{"team": tx.Team, "sources": sources, "user": tx.Actor.User})
+// closedAt is the first day that is open to @reader when an entry h of those that are described stands before it.
+func closedAt(entries string) string {
+	before := func(open string) string {
+		return ` when exists (select from ledger_entry h where ` + entries + ` and h.txn_at < ` + open + `) then ` + open
+	}
+	return `case` + before(closedBefore) + before(softClosedBefore) + ` end`
 }
 
-// A fee has entries on every stay, so statements and dates are looked for from the side of the statements, which are far fewer, and no more
-// than a reader can use are named. The plain reads of fee entries end at the first hit.
-const feeLocksSQL = `
-	select f.id, case when exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.books_closed_at) then t.books_closed_at
-			when exists (select from ledger_entry e where ` + feeEntry + ` and e.txn_at < t.soft_closed_at) and not ` + poster + ` then t.soft_closed_at
-			end as closed_at,
-		array(select s.id from statement s where s.team_id = @team
-			and exists (select from ledger_entry e where ` + feeEntry + ` and e.statement_id = s.id)
-			order by s.id desc limit 100) as statements,
-		coalesce((select jsonb_agg(jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', h.open_from)) from (
-			select e.listing_id, e.txn_at, max(s.end_at) + 1 as open_from
-			from statement s join ledger_entry e on ` + feeEntry + ` and e.party = 'owners' and e.ownership_period_id = s.ownership_period_id
-				and e.currency = s.currency and e.txn_at <= s.end_at and e.listing_id is not null
-			where s.team_id = @team and not s.imported
-			group by e.listing_id, e.txn_at order by e.txn_at desc, e.listing_id limit 100) h), '[]') as hits
-	from fee f join team t on t.id = @team
-	where f.team_id = @team and f.id = any(@fees)`
+// untold is the condition on an entry h that a lock holds it that Lock has no field for.
+func untold() string {
+	return anyLock(func(r *lockRule) string {
+		if r.told {
+			return ""
+		}
+		return r.onEntry()
+	})
+}
 
-const feeEntry = `e.team_id = @team and e.recurring_fee_id = f.id and e.status = 'active' and e.ledger <> 'historical'`
+// LocksOf reads the locks on the journals of sources.
+func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
+	return locks(ctx, tx, `
+		select s.id, case when min(h.txn_at) < `+closedBefore+` then `+closedBefore+` when min(h.txn_at) < `+softClosedBefore+` then `+softClosedBefore+` end
+				as closed_at,
+			coalesce(array_agg(distinct h.statement_id) filter (where h.statement_id is not null), '{}') as statements,
+			coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from))
+				filter (where o.open_from is not null and h.listing_id is not null), '[]') as hits,
+			array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
+			coalesce(bool_or(`+untold()+`), false) as held
+		from unnest(@ids::uuid[]) as s (id)
+		left join ledger_entry h on h.team_id = @team and h.source_id = s.id and `+reported+`
+		left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
+		group by s.id`, sources)
+}
 
-// LocksOfFees reads what holds the entries that recurring fees made.
+// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so statements and dates are looked for
+// from the side of the statements, which are far fewer, and no more than a reader can use are named. The plain reads of its entries end at the
+// first hit.
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
-	return locks(ctx, tx, feeLocksSQL, db.Args{"team": tx.Team, "fees": fees, "user": tx.Actor.User})
+	const entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
+	return locks(ctx, tx, `
+		select f.id, `+closedAt(entries)+` as closed_at,
+			array(select x.id from statement x where x.team_id = @team
+				and exists (select from ledger_entry h where `+entries+` and h.statement_id = x.id)
+				order by x.id desc limit 100) as statements,
+			coalesce((select jsonb_agg(jsonb_build_object('listingId', o.listing_id, 'txnAt', o.txn_at, 'openFrom', o.open_from)) from (
+				select h.listing_id, h.txn_at, max(x.end_at) + 1 as open_from
+				from statement x join ledger_entry h on `+entries+` and h.party = 'owners' and h.listing_id is not null and `+covers+`
+				group by h.listing_id, h.txn_at order by h.txn_at desc, h.listing_id limit 100) o), '[]') as hits,
+			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
+		from unnest(@ids::uuid[]) as f (id)`, fees)
+}
+
+// overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do as well: their figures
+// are in no entry, but the shares of the members are theirs.
+const overPeriod = "x.team_id = @team and x.ownership_period_id"
+
+// LocksOfPeriods reads what holds ownership periods: the owners' entries of the period that are held by their day, and the saved statements.
+func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
+	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
+	return locks(ctx, tx, `
+		select p.id, `+closedAt(entries)+` as closed_at,
+			array(select x.id from statement x where `+overPeriod+` = p.id order by x.start_at, x.id) as statements, '[]'::jsonb as hits,
+			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
+		from unnest(@ids::uuid[]) as p (id)`, periods)
+}
+
+// StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its last day.
+type StatementOver struct {
+	ID       id.ID
+	PeriodID id.ID
+	StartAt  day.Day
+	EndAt    day.Day
+}
+
+// StatementsOver reads the saved statements over ownership periods, in the order of their days.
+func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]StatementOver, error) {
+	rows, err := db.Select[StatementOver](ctx, tx, `select x.id, x.ownership_period_id as period_id, x.start_at, x.end_at from statement x
+		where `+overPeriod+` = any(@periods::uuid[]) order by x.start_at, x.id`, db.Args{"team": tx.Team, "periods": periods})
+	if err != nil {
+		return nil, fmt.Errorf("read owner statements of ownership periods: %w", err)
+	}
+	return rows, nil
+}
+
+// HeldOn reads the lock that holds whatever is dated on a day, whoever it is about: nil, or an error as of Locked.
+func HeldOn(ctx context.Context, tx *db.Tx, at day.Day) (lock, err error) {
+	c, err := ClosingOf(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return Locked(c, Touched{Ledger: Operating, Status: Active, TxnAt: at}, Lenience{}), nil
 }

@@ -206,8 +206,8 @@ func (f *facts) touched(p *Posting) Touched {
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		banked = banked || f.banks[l.AccountID]
-		if f.saved[l.StatementID] {
-			t.AttachedTo = append(t.AttachedTo, l.StatementID)
+		if end, saved := f.saved[l.StatementID]; saved {
+			t.AttachedTo = append(t.AttachedTo, Saved{l.StatementID, end})
 		}
 		if l.Party != Owners {
 			continue
@@ -217,9 +217,9 @@ func (f *facts) touched(p *Posting) Touched {
 				continue
 			}
 			if s.Status == "published" {
-				t.Published = append(t.Published, s.ID)
+				t.Published = append(t.Published, Saved{s.ID, *s.EndAt})
 			} else {
-				t.InReview = append(t.InReview, s.ID)
+				t.InReview = append(t.InReview, Saved{s.ID, *s.EndAt})
 			}
 		}
 	}

@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
@@ -173,7 +175,7 @@ func holdOf(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
 	switch c, ok := lock.Context().(LockContext); {
-	case ok && c.BooksClosedAt != nil:
+	case ok && IsDayLock(refusal):
 		return hold{at: &at}, nil
 	case ok && len(c.StatementIDs) > 0:
 		return hold{by: c.StatementIDs[0]}, nil
@@ -181,6 +183,17 @@ func holdOf(refusal error, at day.Day) (hold, error) {
 		return hold{by: c.BankRecordIDs[0]}, nil
 	}
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
+}
+
+// Outstanding are the rows s of what is outstanding, as SQL that can stand for a table. A row is locked while the lock that it remembers stands,
+// for whomever, and stale from then on.
+func Outstanding() string {
+	standing := anyLock(func(r *lockRule) string {
+		// A lock that is not everybody's stands for somebody.
+		return strings.ReplaceAll(cmp.Or(r.onDay("s.held_at"), r.holder), "@reader", "null::uuid")
+	})
+	return `(select s.team_id, s.source_id, s.cause_id, s.source, s.reason, s.since,
+		case when s.status <> 'locked' or ` + standing + ` then s.status else 'stale' end as status from ledger_stale s)`
 }
 
 // settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
@@ -272,10 +285,9 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 // same transaction, with the team for itself.
 func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
-		select distinct s.source_id as id, s.source from ledger_stale s join team t on t.id = s.team_id
-		where s.team_id = @team and s.status = 'locked' and s.held_at is not null
-			and coalesce(s.held_at >= t.books_closed_at, true) and (`+poster+` or coalesce(s.held_at >= t.soft_closed_at, true))`,
-		db.Args{"team": tx.Team, "user": tx.Actor.User})
+		select distinct s.source_id as id, s.source from ledger_stale s
+		where s.team_id = @team and s.status = 'locked' and s.held_at is not null and not `+
+		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") }), db.Args{"team": tx.Team, "reader": tx.Actor.User})
 	if err != nil {
 		return fmt.Errorf("find journals that the closed books held: %w", err)
 	}

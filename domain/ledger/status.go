@@ -72,13 +72,13 @@ type Subject struct {
 // StatusOf reads the journal statuses of reservations or transactions; every subject has one.
 func StatusOf(ctx context.Context, tx *db.Tx, subjects []Subject) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, subjects, operation.PendingJournals, `
-		select t.source_id as id, `+staleCounts+` from ledger_outstanding t where t.team_id = @team and t.source_id = any(@ids) group by t.source_id`)
+		select t.source_id as id, `+staleCounts+` from `+Outstanding()+` t where t.team_id = @team and t.source_id = any(@ids) group by t.source_id`)
 }
 
 // StatusOfFees reads the journal statuses of recurring fees: those of the journals that a change of the fee made stale.
 func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, subjectsOf(fees), operation.PendingJournals, `
-		select t.cause_id as id, `+staleCounts+` from ledger_outstanding t where t.team_id = @team and t.cause_id = any(@ids) group by t.cause_id`)
+		select t.cause_id as id, `+staleCounts+` from `+Outstanding()+` t where t.team_id = @team and t.cause_id = any(@ids) group by t.cause_id`)
 }
 
 // StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A journal without a listing
@@ -86,17 +86,17 @@ func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Journ
 func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, subjectsOf(listings), operation.PendingOnListings, `
 		select t.listing_id as id, `+staleCounts+` from (
-			select r.listing_id, s.cause_id, s.reason, s.status, s.since from ledger_outstanding s
+			select r.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s
 				join reservation r on r.team_id = s.team_id and r.id = s.source_id
 				where s.team_id = @team and s.source = 'reservation'
 			union all
-			select l.listing_id, s.cause_id, s.reason, s.status, s.since from ledger_outstanding s cross join lateral (
+			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s cross join lateral (
 				select n.listing_id from transaction_line n where n.team_id = s.team_id and n.transaction_id = s.source_id
 				union select r.listing_id from transaction_line n join reservation r on r.team_id = n.team_id and r.id = n.reservation_id
 					where n.team_id = s.team_id and n.transaction_id = s.source_id and n.follows_reservation) l
 				where s.team_id = @team and s.source = 'transaction'
 			union all
-			select l.listing_id, s.cause_id, s.reason, s.status, s.since from ledger_outstanding s cross join lateral (
+			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s cross join lateral (
 				select distinct n.listing_id from journal_line n where n.team_id = s.team_id and n.journal_id = s.source_id) l
 				where s.team_id = @team and s.source = 'journal'
 		) t where t.listing_id = any(@ids) group by t.listing_id`)

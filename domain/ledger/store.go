@@ -171,14 +171,13 @@ type holder struct {
 type facts struct {
 	closing Closing
 	over    map[id.ID][]holder // by ownership period, or transaction
-	saved   map[id.ID]bool     // of the statements that postings were attached to when they were read, those that still are
+	saved   map[id.ID]day.Day  // of the statements that postings were attached to when they were read, those that still are, with their last day
 	banks   map[id.ID]bool
 }
 
-// factsOf reads the facts for postings that are to be added or removed. Imported statements hold nothing: no entry of the books is in their
-// figures, and the opening balance that goes on where they end is dated under them.
+// factsOf reads the facts for postings that are to be added or removed.
 func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) {
-	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]bool{}, banks: map[id.ID]bool{}}
+	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
 	var err error
 	if f.closing, err = ClosingOf(ctx, tx); err != nil {
 		return nil, err
@@ -192,8 +191,7 @@ func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) 
 		}
 	}
 	held, err := db.Select[holder](ctx, tx, `
-		select status, id, ownership_period_id as of, currency, end_at from statement
-			where team_id = @team and ownership_period_id = any(@periods) and not imported
+		select status, id, ownership_period_id as of, currency, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
 		union all
 		select 'attached', id, ownership_period_id, currency, end_at from statement where team_id = @team and id = any(@attached)
 		union all
@@ -205,7 +203,7 @@ func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) 
 	reconciled := false
 	for i := range held {
 		if held[i].Status == "attached" {
-			f.saved[held[i].ID] = true
+			f.saved[held[i].ID] = *held[i].EndAt
 			continue
 		}
 		f.over[held[i].Of] = append(f.over[held[i].Of], held[i])

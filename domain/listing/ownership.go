@@ -3,6 +3,7 @@ package listing
 import (
 	"slices"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -44,45 +45,9 @@ type Period struct {
 	Reserve            *money.Cents  `json:"reserve" doc:"Cents held back from the owner's available balance."`
 	SetListingInactive bool          `json:"setListingInactive" doc:"The listing goes inactive when the period ends."`
 	Members            []Member      `json:"members"`
-	Lock               Lock          `json:"lock" db:"-"`
+	Lock               ledger.Lock   `json:"lock" db:"-" doc:"Bank reconciliation and the months of statements do not lock a period."`
 	CreatedAt          day.Instant   `json:"createdAt"`
 	UpdatedAt          day.Instant   `json:"updatedAt"`
-}
-
-// Lock says what holds a period's journal.
-type Lock struct {
-	Status         string         `json:"status" enum:"open,locked"`
-	BooksClosed    *BooksClosed   `json:"booksClosed"`
-	OwnerStatement *StatementLock `json:"ownerStatement"`
-	Reconciled     *Reconciled    `json:"reconciled" doc:"Bank reconciliation does not lock a period; always null."`
-	StatementDates *StatementHits `json:"statementPeriod" doc:"Always null."`
-}
-
-// BooksClosed is the first open day of books whose closed part has entries of the period.
-type BooksClosed struct {
-	Date day.Day `json:"date"`
-}
-
-// StatementLock are the saved owner statements over the period.
-type StatementLock struct {
-	IDs []id.ID `json:"ids"`
-}
-
-// Reconciled are bank records that hold data.
-type Reconciled struct {
-	BankRecordIDs []id.ID `json:"bankRecordIds"`
-}
-
-// StatementHits are dates that fall into published months.
-type StatementHits struct {
-	Hits []StatementHit `json:"hits"`
-}
-
-// StatementHit is a date that falls into a published month.
-type StatementHit struct {
-	ListingID id.ID   `json:"listingId"`
-	TxnAt     day.Day `json:"txnAt"`
-	OpenFrom  day.Day `json:"openFrom"`
 }
 
 // Covers reports whether the period owns the day.
@@ -197,17 +162,9 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 	return nil, errPeriodConflict.With(context)
 }
 
-// saved is a saved owner statement over a period; EndAt is its last day.
-type saved struct {
-	ID       id.ID
-	PeriodID id.ID
-	StartAt  day.Day
-	EndAt    day.Day
-}
-
 // checkStatements refuses what would change an owner statement that was saved: its owners, their shares, its terms, or days that leave the
 // period.
-func checkStatements(old, changed *Period, statements []saved) error {
+func checkStatements(old, changed *Period, statements []ledger.StatementOver) error {
 	terms := old.BusinessModel != changed.BusinessModel || !slices.Equal(old.Members, changed.Members)
 	var held []id.ID
 	for _, s := range statements {

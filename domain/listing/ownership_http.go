@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -205,7 +206,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 		return err
 	}
 	others := byListing[p.ListingID]
-	statements, err := statementsOver(ctx, tx, others)
+	statements, err := ledger.StatementsOver(ctx, tx, idsOf(others))
 	if err != nil {
 		return err
 	}

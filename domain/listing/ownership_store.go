@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -57,46 +57,24 @@ func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	return &rows[0], fillLocks(ctx, tx, rows)
 }
 
-// fillLocks says of each period what holds it: entries in closed books, and saved owner statements.
+// fillLocks says of each period what holds it.
 func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 	if len(periods) == 0 {
 		return nil
 	}
+	locks, err := ledger.LocksOfPeriods(ctx, tx, idsOf(periods))
+	for i := range periods {
+		periods[i].Lock = locks[periods[i].ID]
+	}
+	return err
+}
+
+func idsOf(periods []Period) []id.ID {
 	ids := make([]id.ID, len(periods))
 	for i := range periods {
 		ids[i] = periods[i].ID
 	}
-	type held struct {
-		ID           id.ID
-		ClosedAt     *day.Day
-		StatementIDs []id.ID
-	}
-	rows, err := db.Select[held](ctx, tx, `
-		select p.id,
-			case when exists (select from ledger_entry e where e.team_id = p.team_id and e.ownership_period_id = p.id and e.party = 'owners'
-				and e.txn_at < t.books_closed_at) then t.books_closed_at end as closed_at,
-			coalesce((select array_agg(s.id order by s.start_at, s.id) from statement s
-				where s.team_id = p.team_id and s.ownership_period_id = p.id), '{}') as statement_ids
-		from listing_ownership_period p join team t on t.id = p.team_id
-		where p.team_id = @team and p.id = any(@ids::uuid[])`, db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("read the locks of ownership periods: %w", err)
-	}
-	byID := make(map[id.ID]held, len(rows))
-	for _, r := range rows {
-		byID[r.ID] = r
-	}
-	for i := range periods {
-		h, lock := byID[periods[i].ID], &periods[i].Lock
-		lock.Status = "open"
-		if h.ClosedAt != nil {
-			lock.Status, lock.BooksClosed = "locked", &BooksClosed{Date: *h.ClosedAt}
-		}
-		if len(h.StatementIDs) > 0 {
-			lock.Status, lock.OwnerStatement = "locked", &StatementLock{IDs: h.StatementIDs}
-		}
-	}
-	return nil
+	return ids
 }
 
 func periodQuery(tx *db.Tx) page.Query {
@@ -153,23 +131,6 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 		}
 	}
 	return issues, nil
-}
-
-// statementsOver reads the owner statements saved over the periods.
-func statementsOver(ctx context.Context, tx *db.Tx, periods []Period) ([]saved, error) {
-	if len(periods) == 0 {
-		return nil, nil
-	}
-	ids := make([]id.ID, len(periods))
-	for i := range periods {
-		ids[i] = periods[i].ID
-	}
-	rows, err := db.Select[saved](ctx, tx, `select id, ownership_period_id as period_id, start_at, end_at from statement
-		where team_id = @team and ownership_period_id = any(@ids::uuid[]) order by start_at, id`, db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("read owner statements of ownership periods: %w", err)
-	}
-	return rows, nil
 }
 
 // savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never overlap.

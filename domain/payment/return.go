@@ -9,7 +9,6 @@ import (
 	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -111,39 +110,13 @@ func onOpenDay(ctx context.Context, tx *db.Tx, at day.Day, book func(context.Con
 		if !ledger.IsLock(err) {
 			return made, err
 		}
-		later, laterErr := openFrom(ctx, tx, err)
-		if laterErr != nil {
-			return nil, laterErr
-		}
+		later := ledger.OpenFrom(err)
 		if later == nil || !later.After(at) {
 			return nil, err
 		}
 		at = *later
 	}
 	return nil, err
-}
-
-// openFrom is the first day that a lock leaves open, nil when it does not tell.
-func openFrom(ctx context.Context, tx *db.Tx, lock error) (*day.Day, error) {
-	held, ok := apierr.From(lock).Context().(ledger.LockContext)
-	switch {
-	case !ok:
-		return nil, nil
-	case held.BooksClosedAt != nil:
-		return held.BooksClosedAt, nil
-	case len(held.StatementIDs) == 0:
-		return nil, nil
-	}
-	last, err := db.Get[day.Day](ctx, tx, `select max(end_at) from statement where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": held.StatementIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read the end of statements: %w", err)
-	}
-	if last.IsZero() {
-		return nil, nil
-	}
-	next := last.AddDays(1)
-	return &next, nil
 }
 
 // Counter is a return or a replacement by hand.

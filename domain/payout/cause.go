@@ -129,5 +129,5 @@ func causeOf(err error) cause {
 // shared reports refusals that do not depend on the statement, so that trying the others by themselves is pointless.
 func shared(err error) bool {
 	c := causeOf(err)
-	return errors.Is(err, ledger.ErrBooksClosed) || c == causeNoAccount || c == "beforeStatementStartDate"
+	return ledger.IsDayLock(err) || c == causeNoAccount || c == "beforeStatementStartDate"
 }

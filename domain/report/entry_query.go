@@ -132,21 +132,6 @@ func (q *entryQuery) kinds(f *Selection) {
 	}
 }
 
-// lockedEntry holds for an entry that the locks of package ledger hold for everybody. They hold whole postings: one entry that is attached to a
-// statement, or is an owners' of a month up to the last saved one, or moves reconciled money holds all entries of its posting.
-const lockedEntry = `(e.status = 'active' and e.ledger <> 'historical'
-		and coalesce(e.txn_at < (select t.books_closed_at from team t where t.team_id = @team), false)
-	or (e.source_id, e.txn_code) in (
-		select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and h.statement_id is not null
-		union all
-		select h.source_id, h.txn_code from (select s.ownership_period_id, s.currency, max(s.end_at) as end_at from statement s
-				where s.team_id = @team group by 1, 2) s
-			join ledger_entry h on h.team_id = @team and h.ownership_period_id = s.ownership_period_id and h.currency = s.currency
-				and h.txn_at <= s.end_at and h.party = 'owners' and h.status = 'active' and h.ledger <> 'historical'
-		union all
-		select h.source_id, h.txn_code from ledger_entry h join account k on k.team_id = @team and k.id = h.account_id and k.type = 'bank'
-			where h.team_id = @team and h.source_id in (select b.transaction_id from bank_reconciliation b where b.team_id = @team)))`
-
 func (q *entryQuery) books(f *Selection) {
 	equal := func(value, column string) {
 		if value != "" {
@@ -177,7 +162,7 @@ func (q *entryQuery) books(f *Selection) {
 		q.And("e.statement_id is null", nil)
 	}
 	if f.Locked != nil {
-		q.And(lockedEntry+" = @locked", db.Args{"locked": *f.Locked})
+		q.And(ledger.HeldEntry("e")+" = @locked", db.Args{"locked": *f.Locked})
 	}
 }
 

@@ -208,10 +208,7 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 		r := &rs[i]
 		r.settle(mappings, deposits[r.ID].Paid)
 		r.Issues, r.JournalStatus = r.issues(mappings, nobodys[r.ID]), statuses[r.ID]
-		var locked bool
-		if r.Lock, locked = locks[r.ID]; !locked {
-			r.Lock = ledger.Unlocked()
-		}
+		r.Lock = locks[r.ID]
 		if !withLines {
 			r.Lines, r.Adjustments = nil, nil
 			continue

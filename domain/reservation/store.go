@@ -381,7 +381,7 @@ func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
 
 // stale are those of some reservations whose journals wait to be derived.
 func stale(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
-	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from ledger_outstanding where team_id = @team and source_id = any(@ids) and status = 'stale'`,
+	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+ledger.Outstanding()+` s where team_id = @team and source_id = any(@ids) and status = 'stale'`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find stale journals: %w", err)

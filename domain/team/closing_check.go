@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -56,13 +57,14 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 
 // underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before the day; a journal that
 // only locks keep from changing is final. It names the operations that derive journals.
-const underivedSQL = `
+func underivedSQL() string {
+	return `
 	select s.*, o.* from (
 		select count(*) as outstanding, count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
 			count(distinct s.source_id) filter (where s.source = 'transaction') as transactions,
 			count(*) filter (where s.status = 'failed') as failed,
 			(array_agg(s.reason order by s.since desc, s.source_id, s.cause_id))[1] as reason
-		from ledger_outstanding s
+		from ` + ledger.Outstanding() + ` s
 		where s.team_id = @team and s.status in ('stale', 'failed') and (
 			exists (select from ledger_entry e where e.team_id = @team and e.source_id = s.source_id and e.txn_at < @closed)
 			or exists (select from reservation r where r.team_id = @team and r.id = s.source_id
@@ -73,6 +75,7 @@ const underivedSQL = `
 		from operation o where o.team_id = @team and o.status in ('queued', 'running')
 			and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')
 	) o`
+}
 
 // checkDerived refuses to close days for which journals are still to be derived: what they would change could then never be posted.
 func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
@@ -81,7 +84,7 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		Reason                                          *string
 		Operations                                      []id.ID
 	}
-	r, err := db.Get[row](ctx, tx, underivedSQL, db.Args{"team": tx.Team, "closed": closed})
+	r, err := db.Get[row](ctx, tx, underivedSQL(), db.Args{"team": tx.Team, "closed": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -38,8 +39,8 @@ type Filter struct {
 	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
 	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
 
-	// actor is for whom a soft close does not hold when he is one of its posters; nobody in an export.
-	actor id.ID
+	// reader is for whom a soft close does not hold when he is one of its posters; nobody in an export.
+	reader id.ID
 }
 
 // Resolve refuses what no pattern can check: date ranges, amounts, and the items of lists (PAG-33).
@@ -82,13 +83,6 @@ const (
 	// Bank records of a transaction t.
 	reconciled = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
 		where n.team_id = t.team_id and n.transaction_id = t.id`
-	// What would hold the journal of a transaction t if @actor changed it: see ledger.Locked.
-	locked = `(exists (` + reconciled + `) or exists (
-		select from ledger_entry e join team m on m.team_id = e.team_id
-		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active' and e.ledger <> 'historical' and (e.txn_at < m.books_closed_at
-			or e.txn_at < m.soft_closed_at and not @actor = any(m.soft_close_posters) or e.statement_id is not null or exists (
-				select from statement s where s.team_id = e.team_id and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id
-					and s.currency = e.currency and e.txn_at <= s.end_at))))`
 )
 
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
@@ -133,14 +127,14 @@ func ListQuery(f Filter) page.Query {
 // byState narrows a list by what is or is not the case.
 func (f *Filter) byState(q *page.Query) {
 	if f.IsLocked != nil {
-		q.Args["actor"] = f.actor
+		q.Args["reader"] = f.reader
 	}
 	for _, c := range []struct {
 		condition string
 		wanted    *bool
 	}{
 		{"t.is_opening_balance", f.IsOpeningBalance},
-		{locked, f.IsLocked},
+		{ledger.HeldSource("t.id"), f.IsLocked},
 		{"exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries},
 		{"exists (" + reconciled + ")", f.Reconciled},
 		{"exists (" + reconciled + " and b.matched_by_bank_rule is not null)", f.MatchedByBankRule},
@@ -164,7 +158,7 @@ type listInput struct {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
-	in.actor = tx.Actor.User
+	in.reader = tx.Actor.User
 	q := ListQuery(in.Filter)
 	q.Columns, q.Args["team"] = columns(in.IncludeLines), tx.Team
 	if in.IncludeLines {

@@ -55,7 +55,6 @@ type openingTerms struct {
 	IsGeneralLedger  bool
 	StatementStartAt *day.Day
 	DefaultCurrency  string
-	BooksClosedAt    *day.Day
 }
 
 // at is the day before the first day of the books.
@@ -84,7 +83,7 @@ func mayOpen(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
 }
 
 func readOpeningTerms(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
-	t, err := db.Get[openingTerms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency, books_closed_at from team where team_id = @team`,
+	t, err := db.Get[openingTerms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
 		db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)

@@ -10,19 +10,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// surroundings are what stands around a transaction: the listings of its lines, since the operations of a listing derive its journal too, and
-// the bank records that it is reconciled with.
+// surroundings are the listings of the lines of a transaction: the operations of a listing derive its journal too.
 type surroundings struct {
 	ID       id.ID
 	Listings []id.ID
-	Records  []id.ID
 }
 
 func surroundingsOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]surroundings, error) {
 	found, err := db.Select[surroundings](ctx, tx, `
 		select t.id, array(select distinct l.listing_id from transaction_line l
-				where l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null) as listings,
-			array(select n.bank_record_id from bank_reconciliation n where n.team_id = t.team_id and n.transaction_id = t.id order by 1) as records
+				where l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null) as listings
 		from transaction t where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what stands around transactions: %w", err)
@@ -107,21 +104,10 @@ func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if err != nil {
 		return err
 	}
-	records := make(map[id.ID][]id.ID, len(around))
-	for i := range around {
-		records[around[i].ID] = around[i].Records
-	}
 	for i := range all {
 		t := &all[i]
-		t.JournalStatus = statuses[t.ID]
+		t.Lock, t.JournalStatus = locks[t.ID], statuses[t.ID]
 		t.Issues = append(append([]Issue{}, issues[t.ID]...), t.farAhead(day.Of(tx.Now))...)
-		var held bool
-		if t.Lock, held = locks[t.ID]; !held {
-			t.Lock = ledger.Unlocked()
-		}
-		if by := records[t.ID]; len(by) > 0 {
-			t.Lock.Status, t.Lock.Reconciled = "locked", &ledger.LockReconciled{BankRecordIDs: by}
-		}
 	}
 	return nil
 }

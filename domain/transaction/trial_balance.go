@@ -22,6 +22,7 @@ type OpeningTrialBalance struct {
 	Assignment    *TrialTotals     `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
 	TrustReversal TrialReversal    `json:"trustReversal"`
 	terms         *openingTerms    // when the books begin
+	held          error            // the lock on the opening date
 	accounts      []openingAccount // what the rows are made of
 }
 

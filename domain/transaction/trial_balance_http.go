@@ -31,7 +31,7 @@ func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*Ope
 		Entries     []id.ID
 	}
 	h, err := db.Get[head](ctx, tx, `
-		select b.updated_at, b.refreshed_at, exists (select from statement where team_id = @team) as statements,
+		select b.updated_at, b.refreshed_at, exists (select from statement where team_id = @team and not imported) as statements,
 			array(select id from ledger_entry where team_id = @team and source_id = @team and txn_code = @code order by id) as entries
 		from team t left join opening_trial_balance b on b.team_id = t.team_id where t.team_id = @team`,
 		db.Args{"team": tx.Team, "code": reversalCode(tx.Team)})
@@ -42,8 +42,11 @@ func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*Ope
 		b.Source.Mode, b.Source.LastUpdatedAt = "manual", h.UpdatedAt
 		b.TrustReversal.JournalEntryIDs, b.TrustReversal.LastRefreshedAt = h.Entries, h.RefreshedAt
 	}
-	if terms.BooksClosedAt != nil && at.Before(*terms.BooksClosedAt) {
-		b.LockReasons = append(b.LockReasons, "booksClosed")
+	if b.held, err = ledger.HeldOn(ctx, tx, at); err != nil {
+		return nil, err
+	}
+	if b.held != nil {
+		b.LockReasons = append(b.LockReasons, string(apierr.From(b.held).Reason()))
 	}
 	if h.Statements {
 		b.LockReasons = append(b.LockReasons, "ownerStatement")
@@ -119,11 +122,17 @@ func trialBalancePut(ctx context.Context, tx *db.Tx, in *putTrialBalance) (*Open
 	return loadTrialBalance(ctx, tx, terms)
 }
 
+// trialLockContext names all that holds the opening trial balance, and what the first of it is.
+type trialLockContext struct {
+	LockReasons []string `json:"lockReasons"`
+	ledger.LockContext
+}
+
 // lockedError tells what holds the opening trial balance (RSN-35).
 func (b *OpeningTrialBalance) lockedError() error {
-	context := map[string]any{"lockReasons": b.LockReasons, "lockReason": "statement"}
-	if b.LockReasons[0] == "booksClosed" {
-		context["lockReason"], context["booksClosedAt"] = "period", b.terms.BooksClosedAt
+	context := trialLockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
+	if b.held != nil {
+		context.LockContext, _ = apierr.From(b.held).Context().(ledger.LockContext)
 	}
 	return errTrialLocked.With(context)
 }

@@ -227,6 +227,88 @@ func TestLockMatrix(t *testing.T) {
 					}
 				}
 			}
+			j.agree(which)
 		})
+	}
+}
+
+// shown reads a field of an answer.
+func (j *january) shown(path, field string) string {
+	j.t.Helper()
+	return j.Get(path).Want(http.StatusOK).String(field)
+}
+
+// agree demands that lock objects and filters tell what a write meets. The entries' filter and the use of an account tell what holds everybody,
+// which a soft close does not.
+func (j *january) agree(which int) {
+	j.t.Helper()
+	type place struct{ path, listed, entries string }
+	places := []place{
+		{"/reservations/" + j.stay, "", "reservationIds=" + j.stay + "&triggerTypes=reservation"},
+		{"/general-ledger/journals/" + j.journal, "", ""},
+	}
+	for _, transaction := range []string{j.deposit, j.expense, j.bill, j.transfer, j.payout} {
+		places = append(places, place{"/transactions/" + transaction, "/transactions?ids=" + transaction, "transactionIds=" + transaction})
+	}
+	for _, p := range places {
+		change := mutation{name: p.path, method: "DELETE", path: p.path}
+		if strings.HasPrefix(p.path, "/reservations") {
+			change = mutation{name: p.path, method: "PUT", path: p.path, body: object{"status": "canceled"}}
+		}
+		status, _, answer := j.try(&change, false)
+		held := status == http.StatusForbidden
+		if got := j.shown(p.path, "lock.status"); (got == "locked") != held {
+			j.t.Errorf("%s: lock %s, and a write is answered %d %s", p.path, got, status, answer)
+		}
+		if got := p.listed != "" && j.shown(p.listed+"&isLocked=true", "pagination.total") == "1"; p.listed != "" && got != held {
+			j.t.Errorf("%s: isLocked %v, and a write is answered %d %s", p.path, got, status, answer)
+		}
+		if got := p.entries != "" && j.shown("/reports/journal-entries?locked=true&"+p.entries, "pagination.total") != "0"; p.entries != "" && got != (held && which != softClosed) {
+			j.t.Errorf("%s: entries locked %v, and a write is answered %d %s", p.path, got, status, answer)
+		}
+	}
+	over := which < reconciled
+	for _, path := range []string{"/recurring-fees/" + j.fee, "/listings/ownership-periods/" + j.firstPeriod()} {
+		if got := j.shown(path, "lock.status"); (got == "locked") != over {
+			j.t.Errorf("%s: lock %s", path, got)
+		}
+	}
+	repairs := mutation{method: "PUT", path: "/accounts/" + j.account("5200").String(), body: object{"status": "inactive"}}
+	if status, reason, answer := j.try(&repairs, false); (status == http.StatusBadRequest && reason == "accountInUse") != (which != softClosed) {
+		j.t.Errorf("archiving an account: %d %s", status, answer)
+	}
+}
+
+// An imported statement locks nothing: neither for a write nor for those who ask before.
+func TestImportedStatementsLockNothing(t *testing.T) {
+	t.Parallel()
+	j := newJanuary(t)
+	period, err := id.Parse(j.firstPeriod())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Exec(`insert into statement (team_id, id, short_ref, unique_ref, imported, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
+			net_revenue, expenses, payouts, balance_end, reserve, created_at, updated_at)
+		select @team, @id, 'S1', 'before the books', true, id, listing_id, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, now(), now()
+		from listing_ownership_period where team_id = @team and id = @period`, db.Args{"id": id.New(j.DB.Now()), "period": period})
+	for _, m := range j.mutations() {
+		if status, _, answer := j.try(&m, false); status >= 300 {
+			t.Errorf("%s: %d %s", m.name, status, answer)
+		}
+	}
+	for path, want := range map[string]string{
+		"/transactions?isLocked=true": "0", "/transactions?isLocked=false": "5", "/reports/journal-entries?locked=true": "0",
+	} {
+		if got := j.shown(path, "pagination.total"); got != want {
+			t.Errorf("%s finds %s, want %s", path, got, want)
+		}
+	}
+	for _, path := range []string{"/transactions/" + j.expense, "/reservations/" + j.stay, "/general-ledger/journals/" + j.journal, "/recurring-fees/" + j.fee} {
+		if got := j.shown(path, "lock.status"); got != "open" {
+			t.Errorf("%s: lock %s", path, got)
+		}
+	}
+	if got := j.shown("/teams/opening-trial-balance", "lockReasons"); got != "[]" {
+		t.Errorf("the opening trial balance is locked for %s", got)
 	}
 }
