@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -331,6 +332,9 @@ func (x *Team) Call(method, path string, body any, headers ...string) *Response 
 		if kept.Status != dry.Status {
 			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body, kept.Status, kept.Body)
 		}
+		if method == http.MethodDelete && kept.Status == http.StatusBadRequest && kept.Has("context.lockReasons") {
+			x.holdToSuggestion(path, kept, headers)
+		}
 		return kept
 	}
 	return x.send(method, path, body, headers)
@@ -353,6 +357,33 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 		}
 	}
 	return dry
+}
+
+// holdToSuggestion demands of a refused deletion that the outcome which context.suggestedOnLocked names works as it is told, and that no
+// outcome works where none is named. Rules ERR-74, ERR-79.
+func (x *Team) holdToSuggestion(path string, refused *Response, headers []string) {
+	x.t.Helper()
+	to, err := url.Parse(path)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	named, outcome := refused.Has("context.suggestedOnLocked"), "archive"
+	if named {
+		outcome = refused.String("context.suggestedOnLocked")
+	}
+	works := false
+	for _, parameter := range []string{"onLocked", "outcome"} { // a connection has the latter
+		values := to.Query()
+		values.Set("dryRun", "true")
+		values.Set(parameter, outcome)
+		if refused.Has("context.suggestedOnLast") {
+			values.Set("onLast", refused.String("context.suggestedOnLast"))
+		}
+		works = works || x.send(http.MethodDelete, to.Path+"?"+values.Encode(), nil, headers).Status < http.StatusBadRequest
+	}
+	if works != named {
+		x.t.Errorf("DELETE %s: %s is suggested: %v; it works: %v; refused with %s", path, outcome, named, works, refused.Body)
+	}
 }
 
 func (x *Team) declaresDryRun(method, path string) bool {

@@ -23,6 +23,10 @@ type naming struct {
 	}
 }
 
+type discarding struct {
+	OnLocked string `query:"onLocked" enum:"archive"`
+}
+
 // Named is a team's name.
 type Named struct {
 	Name string `json:"name"`
@@ -119,6 +123,41 @@ func TestALeakingDryRunFailsTheTest(t *testing.T) {
 	for _, want := range []string{"changed rows", "the real call"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("nobody says %q: %s", want, said)
+		}
+	}
+}
+
+// Proves: ERR-74, ERR-79.
+func TestASuggestionThatIsNotTrueFailsTheTest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		suggested string
+		archives  bool
+		wrong     bool
+	}{
+		"works":                  {"archive", true, false},
+		"does not work":          {"archive", false, true},
+		"is no outcome":          {"archived", true, true},
+		"is missing":             {"", true, true},
+		"is rightly not given":   {"", false, false},
+		"of what can never work": {"none", false, true},
+	} {
+		refuse := func(_ context.Context, _ *db.Tx, in *discarding) (*api.None, error) {
+			if in.OnLocked == "archive" && c.archives {
+				return &api.None{}, nil
+			}
+			told := map[string]any{"lockReasons": []string{"toys"}}
+			if c.suggested != "" {
+				told["suggestedOnLocked"] = c.suggested
+			}
+			return nil, apierr.BadRequest.With(told)
+		}
+		note := &leak{TB: t}
+		x := apitest.New(note, apitest.Config{Endpoints: []api.Endpoint{
+			api.Write(api.Endpoint{Method: http.MethodDelete, Path: "/name", ID: "discard", DryRun: true}, refuse),
+		}})
+		if x.Delete("/name").Want(http.StatusBadRequest); (len(note.said) > 0) != c.wrong {
+			t.Errorf("%s: said %v", name, note.said)
 		}
 	}
 }
