@@ -185,6 +185,10 @@ func TestPaymentsThatAreNotApproved(t *testing.T) {
 	w.second().Post("/approvals/"+w.approvalOf(rejected).String()+"/approve", nil).WantError(apierr.CodeConflict, "")
 	w.Delete("/transactions/" + out.String() + "?onLocked=archive").Want(204)
 	w.wantStatus(archived, payment.Canceled)
+	// Its payment keeps an archived payout; that it stays archived is all that can be done.
+	if r := w.Delete("/transactions/"+out.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.suggestedOnLocked") != "archive" {
+		t.Errorf("the refusal is %s", r.Body)
+	}
 	refused := w.second().Post("/approvals/"+w.approvalOf(archived).String()+"/approve", nil).WantError(apierr.CodeConflict, "")
 	if refused.String("context.reason") != "approvalDecided" || refused.String("context.status") != "canceled" {
 		t.Errorf("the refusal is %s", refused.Body)
