@@ -113,7 +113,7 @@ func untold() string {
 	})
 }
 
-// LocksOf reads the locks on the journals of sources.
+// LocksOf reads the locks on the journals of sources. The offset makes Postgres look each source up, as in stored.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
 	return locks(ctx, tx, `
 		select s.id, case when min(h.txn_at) < `+closedBefore+` then `+closedBefore+` when min(h.txn_at) < `+softClosedBefore+` then `+softClosedBefore+` end
@@ -124,7 +124,7 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 			array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
 			coalesce(bool_or(`+untold()+`), false) as held
 		from unnest(@ids::uuid[]) as s (id)
-		left join ledger_entry h on h.team_id = @team and h.source_id = s.id and `+reported+`
+		left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+` offset 0) h on true
 		left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
 		group by s.id`, sources)
 }
