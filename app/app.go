@@ -23,6 +23,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/platform/render"
 	"stayledger/platform/seal"
 )
@@ -34,7 +35,7 @@ type App struct {
 	Log    *slog.Logger
 	API    *api.Server
 	gate   *access.Gate
-	parts  Parts
+	parts  parts.Part
 	store  blob.Store
 	watch  *metrics
 	traces *traces
@@ -88,10 +89,10 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
-	a.parts = NewParts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
+	a.parts = Parts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
 	lanes := map[string]string{}
 	for kind, h := range a.parts.Handlers {
-		lanes[kind] = string(cmp.Or(h.Lane, job.Quick))
+		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))
 	}
 	a.watch = newMetrics(d, log, lanes)
 	a.API = api.NewServer(api.Config{
@@ -151,7 +152,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 			Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 				return operation.MarkRunning(ctx, a.DB, jobs, at)
 			},
-			Attempt: a.attempt,
+			Attempt: a.attempt, GiveUp: operation.GiveUp,
 		})
 		wakeWorker = w.Wake
 		work = func() { w.Run(ctx, a.Config.ShutdownGrace) }

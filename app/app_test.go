@@ -42,7 +42,7 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	}
 }
 
-func endpoints() []api.Endpoint { return app.NewParts(app.Outside{}, app.Config{}).Endpoints }
+func endpoints() []api.Endpoint { return app.Parts(app.Outside{}, app.Config{}).Endpoints }
 
 // parameter is one of a described endpoint.
 type parameter struct {

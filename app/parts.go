@@ -2,8 +2,6 @@ package app
 
 import (
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"stayledger/domain/access"
@@ -33,18 +31,11 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/mail"
 	"stayledger/provider/pay"
 )
-
-// Parts is what the packages of the domain contribute: endpoints, job handlers and periodic tasks.
-type Parts struct {
-	Endpoints []api.Endpoint
-	Handlers  map[string]job.Handler
-	Every     []job.Every
-}
 
 // Outside is what the domain reaches the world beyond the database with.
 type Outside struct {
@@ -57,35 +48,45 @@ type Outside struct {
 	Mail      mail.Sender
 }
 
-// NewParts collects them, in the order in which the reference shows them.
-func NewParts(o Outside, c Config) Parts {
-	store, signer := o.Store, o.Signer
+// Parts is the sum of what the packages contribute, in the order in which the reference shows them. A new noun is a line here.
+func Parts(o Outside, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
-	exports := export.New(export.Config{Store: store, Signer: signer, PublicURL: c.PublicURL, Box: o.Box})
-	post := delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL})
-	payments := &payment.Service{Open: o.Providers, Box: o.Box, Store: store}
-	handlers := map[string]job.Handler{}
-	for _, m := range []map[string]job.Handler{exports.Handlers(), reservation.Handlers(), transaction.Handlers(), journal.Handlers(), onboarding.Handlers(), connection.Handlers(o.Providers), payee.Handlers(o.Box, o.Providers), statement.Handlers(), statement.HistoricHandlers(), post.Handlers(), payments.Handlers(), payout.Handlers()} {
-		maps.Copy(handlers, m)
-	}
-	handlers[listing.RefreshKind] = journal.FollowOwners(handlers[listing.RefreshKind])
+	payments := &payment.Service{Open: o.Providers, Box: o.Box, Store: o.Store}
 	links := func(team, attachment id.ID, expires time.Time) string {
-		return file.Link(signer, c.PublicURL, team, attachment, expires)
+		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
-	return Parts{
-		Endpoints: slices.Concat(
-			access.Endpoints(), team.Endpoints(onboarding.Hooks()), onboarding.Endpoints(), operation.Endpoints(),
-			account.Endpoints(onboarding.AssignmentsChanged), contact.Endpoints(o.Box), payee.Endpoints(o.Box), connection.Endpoints(connection.Config{Box: o.Box, Private: c.LocalProviders}), listing.Endpoints(transaction.OfListings()), tax.Endpoints(),
-			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), payments.Endpoints(), journal.Endpoints(), bank.Endpoints(), layout.Endpoints(), statement.Endpoints(links), statement.BatchEndpoints(), statement.HistoricEndpoints(), payout.Endpoints(), post.Endpoints(), report.Endpoints(), exports.Endpoints(), file.Endpoints(store, signer),
-		),
-		Handlers: handlers,
-		Every:    slices.Concat(api.Every(), access.Every(), operation.Every(c.KeepOperations), ledger.Every(), transaction.Every(), payments.Every(), file.Every(store)),
-	}
+	return parts.Join(
+		access.Part(),
+		team.Part(onboarding.Hooks()),
+		onboarding.Part(),
+		operation.Part(c.KeepOperations),
+		account.Part(onboarding.AssignmentsChanged),
+		contact.Part(o.Box),
+		payee.Part(o.Box, o.Providers),
+		connection.Part(connection.Config{Box: o.Box, Private: c.LocalProviders, Open: o.Providers}),
+		listing.Part(transaction.OfListings()),
+		tax.Part(),
+		fee.Part(),
+		reservation.Part(),
+		transaction.Part(),
+		payments.Part(),
+		ledger.Part(),
+		journal.Part(),
+		bank.Part(),
+		layout.Part(),
+		statement.Part(links),
+		payout.Part(),
+		delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL}).Part(),
+		report.Part(),
+		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
+		file.Part(o.Store, o.Signer),
+		parts.Part{Every: api.Every()},
+	)
 }
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {
-	return api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Title: "stayledger", Description: about}, NewParts(Outside{}, Config{}).Endpoints).OpenAPI()
+	return api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Title: "stayledger", Description: about}, Parts(Outside{}, Config{}).Endpoints).OpenAPI()
 }

@@ -136,6 +136,9 @@ func newTenant(ctx context.Context, d *db.DB, rows int) (t tenant, err error) {
 	return t, err
 }
 
+// keep is how long operations are kept: longer than any run.
+const keep = 9600 * time.Hour
+
 // serve puts both servers and the worker to work, wired as app does.
 func (b *bed) serve(ctx context.Context) (err error) {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -149,7 +152,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return err
 	}
 	w := job.NewWorker(job.Config{
-		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Every(9600*time.Hour), ledger.Every()),
+		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 			return operation.MarkRunning(ctx, b.db, jobs, at)
 		},
@@ -171,8 +174,8 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
 	}, append(slices.Concat(
-		operation.Endpoints(), reservation.Endpoints(), fee.Endpoints(), listing.Endpoints(transaction.OfListings()), team.Endpoints(onboarding.Hooks()),
-		report.Endpoints(), statement.Endpoints(), statement.BatchEndpoints(), b.exports.Endpoints()), initiating()))
+		operation.Part(keep).Endpoints, reservation.Part().Endpoints, fee.Part().Endpoints, listing.Part(transaction.OfListings()).Endpoints, team.Part(onboarding.Hooks()).Endpoints,
+		report.Part().Endpoints, statement.Part().Endpoints, b.exports.Part().Endpoints), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return fmt.Errorf("response compression: %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stayledger/domain/operation"
@@ -12,13 +13,18 @@ import (
 
 const (
 	// Backlog is how many jobs of one team wait while another's are measured.
-	backlog = 10_000
-	// A lastingTask takes its place for lastingTime without using the machine, as work does that waits for the world outside.
-	lastingTask = "bench.lasting"
+	backlog     = 10_000
 	lastingTime = 100 * time.Millisecond
-	// An exportTask renders the list of a team's chart of accounts.
-	exportTask = "export-accounts-csv"
 )
+
+// A lastingTask takes its place for lastingTime without using the machine, as work does that waits for the world outside.
+var lastingTask = job.NewKind("bench.lasting")
+
+// exportTask renders the list of a team's chart of accounts.
+func exportTask() job.Kind {
+	kinds := job.Kinds()
+	return kinds[slices.IndexFunc(kinds, func(k job.Kind) bool { return k.String() == "export-accounts-csv" })]
+}
 
 // lasting is the handler of lastingTask.
 func lasting() job.Handler {
@@ -36,8 +42,11 @@ func lasting() job.Handler {
 // lasts, and of exports.
 func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
-	for _, c := range []struct{ name, kind, measured string }{
-		{"other_team_start", lastingTask, startTask}, {"other_team_start_exports", exportTask, startRenderingTask},
+	for _, c := range []struct {
+		name           string
+		kind, measured job.Kind
+	}{
+		{"other_team_start", lastingTask, startTask}, {"other_team_start_exports", exportTask(), startRenderingTask},
 	} {
 		if err := b.drained(ctx); err != nil {
 			return nil, err
@@ -65,7 +74,7 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 }
 
 // pile queues the backlog of the large team, an operation for each job.
-func (b *bed) pile(ctx context.Context, kind string) error {
+func (b *bed) pile(ctx context.Context, kind job.Kind) error {
 	return b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
 		for range backlog {
 			n := operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: none{}}}}
@@ -78,9 +87,9 @@ func (b *bed) pile(ctx context.Context, kind string) error {
 }
 
 // clear removes what still waits of a backlog, and says how much that was; it fails when nothing was left, because nothing was measured then.
-func (b *bed) clear(ctx context.Context, kind string) (waiting int64, err error) {
+func (b *bed) clear(ctx context.Context, kind job.Kind) (waiting int64, err error) {
 	err = b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
-		waiting, err = tx.Exec(ctx, `delete from job where team_id = @team and kind = @kind and worker_id is null`, db.Args{"team": tx.Team, "kind": kind})
+		waiting, err = tx.Exec(ctx, `delete from job where team_id = @team and kind = @kind and worker_id is null`, db.Args{"team": tx.Team, "kind": kind.String()})
 		return err
 	})
 	if err == nil && waiting == 0 {

@@ -19,11 +19,11 @@ import (
 const workers = 16
 
 // The kinds of jobs of the benchmark.
-const (
-	noopTask  = "bench.noop"
-	startTask = "bench.start"
+var (
+	noopTask  = job.NewKind("bench.noop")
+	startTask = job.NewKind("bench.start")
 	// A startRenderingTask is a startTask in the lane of exports.
-	startRenderingTask = "bench.start-rendering"
+	startRenderingTask = job.NewKind("bench.start-rendering")
 )
 
 type none struct{}
@@ -50,7 +50,7 @@ func initiating() api.Endpoint {
 }
 
 // handlers do the jobs; they count what has been committed.
-func (b *bed) handlers() map[string]job.Handler {
+func (b *bed) handlers() map[job.Kind]job.Handler {
 	plain := operation.Work(0, func(context.Context, *db.Tx, operation.Run, none) error { return nil })
 	counting := plain
 	counting.Do = func(ctx context.Context, d *db.DB, j job.Job) error {
@@ -68,11 +68,11 @@ func (b *bed) handlers() map[string]job.Handler {
 		b.started <- entered
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 	}}
-	handlers := reservation.Handlers()
-	maps.Copy(handlers, transaction.Handlers())
-	maps.Copy(handlers, statement.Handlers())
-	maps.Copy(handlers, b.exports.Handlers())
-	maps.Copy(handlers, map[string]job.Handler{
+	handlers := reservation.Part().Handlers
+	maps.Copy(handlers, transaction.Part().Handlers)
+	maps.Copy(handlers, statement.Part().Handlers)
+	maps.Copy(handlers, b.exports.Part().Handlers)
+	maps.Copy(handlers, map[job.Kind]job.Handler{
 		noopTask:           counting,
 		lastingTask:        lasting(),
 		startTask:          start,

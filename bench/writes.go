@@ -160,7 +160,7 @@ func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 }
 
 // startDelays is how long each of some jobs of a kind of the small team waits for its start, in milliseconds.
-func (b *bed) startDelays(ctx context.Context, kind string) ([]float64, error) {
+func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	committed := make([]time.Time, startedJobs)

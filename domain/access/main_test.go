@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	w.server = api.NewServer(api.Config{
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
-	}, append(toys(), append(append(access.Endpoints(), team.Endpoints(team.Hooks{})...), operation.Endpoints()...)...))
+	}, append(toys(), append(append(access.Part().Endpoints, team.Part(team.Hooks{}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 	return w
 }
 
@@ -93,7 +93,7 @@ func toys() []api.Endpoint {
 		api.Read(api.Endpoint{Method: "GET", Path: "/partner/toys", ID: "partnerToys", Scopes: []string{"partner:read"}, PartnerOnly: true}, see[api.None]),
 		api.Write(api.Endpoint{Method: "POST", Path: "/toys/operations", ID: "startToy", Status: 202, Selection: api.OneTeamOrPartner},
 			func(ctx context.Context, tx *db.Tx, _ *api.None) (*operation.Acknowledgement, error) {
-				return operation.Start(ctx, tx, operation.New{Type: operation.WebhookTest, Tasks: []operation.Task{{Kind: "toy"}}})
+				return operation.Start(ctx, tx, operation.New{Type: operation.WebhookTest, Tasks: []operation.Task{{Kind: apitest.Kind("toy")}}})
 			}),
 	}
 	for i, s := range access.Scopes() {

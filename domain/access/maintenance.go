@@ -10,9 +10,9 @@ import (
 
 const purgeBatch = 2000
 
-// Every lists the periodic tasks of the package: forgetting the sessions of owners that are over. Their links stay, as a record of who was
+// every lists the periodic tasks of the package: forgetting the sessions of owners that are over. Their links stay, as a record of who was
 // given access.
-func Every() []job.Every {
+func every() []job.Every {
 	return []job.Every{{Name: "owner-session-purge", Interval: time.Hour, Do: purgeSessions}}
 }
 

@@ -222,8 +222,8 @@ func me(ctx context.Context, tx *db.Tx, user id.ID) (*Me, error) {
 	return &Me{ID: m.ID, Name: m.Name, Email: m.Email, Teams: teams}, nil
 }
 
-// Endpoints of the package.
-func Endpoints() []api.Endpoint {
+// endpoints of the package.
+func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/me", ID: "getMe", Tag: "Access", Summary: "Read the signed-in user",

@@ -53,10 +53,10 @@ func TestFollowersHearOfMovedAssignments(t *testing.T) {
 	t.Parallel()
 	var heard []account.Reassigned
 	var refuse error
-	x := apitest.New(t, apitest.Config{Endpoints: account.Endpoints(func(_ context.Context, _ *db.Tx, changed []account.Reassigned) error {
+	x := apitest.New(t, apitest.Config{Endpoints: account.Part(func(_ context.Context, _ *db.Tx, changed []account.Reassigned) error {
 		heard = changed
 		return refuse
-	})})
+	}).Endpoints})
 	x.Tx(account.InstallStandard)
 	codes := byCode(x)
 	path := func(code string) string { return "/accounts/" + codes[code].String() }

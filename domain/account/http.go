@@ -14,9 +14,9 @@ const tag = "Accounts"
 // handler holds what the writes of accounts set off in packages that build on this one.
 type handler struct{ follow Follow }
 
-// Endpoints are the routes of accounts and their categories; follow, unless it is nil, is told of parts that other accounts play
+// endpoints are the routes of accounts and their categories; follow, unless it is nil, is told of parts that other accounts play
 // after a write.
-func Endpoints(follow Follow) []api.Endpoint {
+func endpoints(follow Follow) []api.Endpoint {
 	h := handler{follow}
 	return append(categoryEndpoints(),
 		api.Read(api.Endpoint{

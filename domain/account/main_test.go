@@ -16,7 +16,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: account.Endpoints(nil)})
+	return apitest.New(t, apitest.Config{Endpoints: account.Part(nil).Endpoints})
 }
 
 // standard makes a team with the standard chart and gives the ids of its accounts by code.

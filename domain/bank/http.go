@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Endpoints are the routes of bank records.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of bank records.
+func endpoints() []api.Endpoint {
 	const tag = "Bank records"
 	reads := []string{"bank:read"}
 	return []api.Endpoint{

@@ -38,7 +38,7 @@ func worldIn(t testing.TB, d *db.DB) *world {
 	t.Helper()
 	w := &world{t: t, accounts: map[string]id.ID{}}
 	w.Team = apitest.New(t, apitest.Config{
-		DB: d, Endpoints: slices.Concat(bank.Endpoints(), transaction.Endpoints()), Handlers: transaction.Handlers(),
+		DB: d, Endpoints: slices.Concat(bank.Part().Endpoints, transaction.Part().Endpoints), Handlers: transaction.Part().Handlers,
 	})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 // The jobs of the package.
-const (
-	connectKind = "connection.connect"
-	archiveKind = "connection.archive"
+var (
+	connectKind = job.NewKind("connection.connect")
+	archiveKind = job.NewKind("connection.archive")
 )
 
 // connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a connection meanwhile, not
@@ -33,8 +33,8 @@ type jobArgs struct {
 // errNotConnecting ends a job whose connection was settled or removed meanwhile.
 var errNotConnecting = errors.New("the connection is not being connected")
 
-// Handlers are the jobs of connections.
-func Handlers(open Opener) map[string]job.Handler {
+// handlers are the jobs of connections.
+func handlers(open Opener) map[job.Kind]job.Handler {
 	connect := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, open, args.ConnectionID)
 	})
@@ -55,7 +55,7 @@ func Handlers(open Opener) map[string]job.Handler {
 		}
 		return fail(ctx, tx, j, cause)
 	}
-	return map[string]job.Handler{
+	return map[job.Kind]job.Handler{
 		connectKind: connect,
 		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
 			return archiveUnused(ctx, tx, args.ConnectionID)
@@ -103,7 +103,7 @@ func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowl
 	return operation.Start(ctx, tx, work(operation.ConnectionConnect, connectKind, connection))
 }
 
-func work(typ operation.Type, kind string, connection id.ID) operation.New {
+func work(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
 	r := operation.Resource{Type: operation.Connection, ID: connection, Role: operation.Target}
 	return operation.New{
 		Type: typ, Primary: &r, Resources: []operation.Resource{r},

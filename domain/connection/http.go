@@ -22,10 +22,12 @@ type Config struct {
 	Box *seal.Box
 	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and never a team's.
 	Private bool
+	// Open opens the payment provider behind a connection for the jobs.
+	Open Opener
 }
 
-// Endpoints are the routes of connections.
-func Endpoints(c Config) []api.Endpoint {
+// endpoints are the routes of connections.
+func endpoints(c Config) []api.Endpoint {
 	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"stayledger/domain/connection"
 	"stayledger/domain/operation"
@@ -95,9 +96,10 @@ func newDesk(t *testing.T, open ...connection.Opener) *desk {
 		t.Fatal(err)
 	}
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
+	own := connection.Part(connection.Config{Box: box, Private: true, Open: open[0]})
 	return &desk{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(connection.Endpoints(connection.Config{Box: box, Private: true}), operation.Endpoints()),
-		Handlers:  connection.Handlers(open[0]),
+		Endpoints: slices.Concat(own.Endpoints, operation.Part(time.Hour).Endpoints),
+		Handlers:  own.Handlers,
 	})}
 }
 

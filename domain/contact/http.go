@@ -19,8 +19,8 @@ const (
 	batchBytes = 32 << 20
 )
 
-// Endpoints are the routes of contacts. The box seals tax identifiers.
-func Endpoints(box *seal.Box) []api.Endpoint {
+// endpoints are the routes of contacts. The box seals tax identifiers.
+func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{

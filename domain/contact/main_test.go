@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: contact.Endpoints(newBox(t))})
+	return apitest.New(t, apitest.Config{Endpoints: contact.Part(newBox(t)).Endpoints})
 }
 
 func newBox(t *testing.T) *seal.Box {

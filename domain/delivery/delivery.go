@@ -92,9 +92,9 @@ func (nobody) Send(context.Context, mail.Message) error {
 	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
 }
 
-// Handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the work of people.
-func (p Post) Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
+// handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the work of people.
+func (p Post) handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
 		statement.MailKind: {Do: p.announce},
 		sendKind:           job.Handler{Do: p.send, Exhausted: giveUp}.InBulk(),
 	}

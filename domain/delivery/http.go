@@ -16,9 +16,9 @@ import (
 
 const tag = "Owner access"
 
-// Endpoints give owners access to published statements. Making a link and sending an e-mail need statements:publish: both show a statement
+// endpoints give owners access to published statements. Making a link and sending an e-mail need statements:publish: both show a statement
 // to people outside the team.
-func (p Post) Endpoints() []api.Endpoint {
+func (p Post) endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: "POST", Path: "/statements/{id}/owner-links", ID: makeLinkID, Tag: tag, Summary: "Make a link that opens a statement for one owner",

@@ -95,7 +95,7 @@ func (f *fixture) serve(remember time.Duration) {
 	f.server = api.NewServer(api.Config{
 		DB: f.DB, Log: slog.New(slog.DiscardHandler), Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: world.Keys,
 		PublicURL: "http://127.0.0.1", Title: "test",
-	}, app.NewParts(f.outside, app.Config{PublicURL: "http://127.0.0.1"}).Endpoints)
+	}, app.Parts(f.outside, app.Config{PublicURL: "http://127.0.0.1"}).Endpoints)
 }
 
 // link makes a link to a statement and gives its secret.

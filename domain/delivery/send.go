@@ -15,11 +15,11 @@ import (
 	"stayledger/provider/mail"
 )
 
+// sendKind is the kind of the job that sends a message.
+var sendKind = job.NewKind("delivery.send")
+
 // Messages wait behind all other bulk work: a month published for thousands of listings is thousands of them.
-const (
-	sendKind     = "delivery.send"
-	sendPriority = 9
-)
+const sendPriority = 9
 
 // waits are the pauses between attempts to reach the mail server: a day in all.
 var waits = []time.Duration{

@@ -6,13 +6,12 @@ import (
 	"context"
 	"time"
 
-	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/blob"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/fair"
-	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 )
 
@@ -107,22 +106,14 @@ type Declaration[S any] struct {
 
 // Pair is a declaration ready to be served.
 type Pair interface {
-	serve(e *Exports) served
-}
-
-// served is what an export contributes: two endpoints and the task of its kind.
-type served struct {
-	get, post api.Endpoint
-	kind      string
-	task      job.Handler
+	serve(e *Exports) parts.Part
 }
 
 // Exports serves a list of exports.
 type Exports struct {
-	config    Config
-	awaited   *fair.Places
-	endpoints []api.Endpoint
-	handlers  map[string]job.Handler
+	config  Config
+	awaited *fair.Places
+	part    parts.Part
 }
 
 // New serves the exports of the contract.
@@ -136,11 +127,9 @@ func Of(c Config, pairs ...Pair) *Exports {
 	c.Limits.AtOnce = orDefault(c.Limits.AtOnce, 6)
 	c.Budget = orDefault(c.Budget, time.Minute)
 	c.Linked = orDefault(c.Linked, 15*time.Minute)
-	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience), handlers: map[string]job.Handler{}}
+	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience)}
 	for _, p := range pairs {
-		s := p.serve(e)
-		e.endpoints = append(e.endpoints, s.get, s.post)
-		e.handlers[s.kind] = s.task
+		e.part = parts.Join(e.part, p.serve(e))
 	}
 	return e
 }
@@ -153,11 +142,8 @@ func orDefault[T comparable](v, fallback T) T {
 	return v
 }
 
-// Endpoints are a GET and a POST per export.
-func (e *Exports) Endpoints() []api.Endpoint { return e.endpoints }
-
-// Handlers are the tasks of the queued exports.
-func (e *Exports) Handlers() map[string]job.Handler { return e.handlers }
+// Part is a GET, a POST and the work of its task for each export.
+func (e *Exports) Part() parts.Part { return e.part }
 
 var (
 	errRequiresPost = apierr.New(apierr.CodeExportRequiresPost, "", "The selection is too large for GET").With(requiresPost{

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"stayledger/domain/file"
@@ -17,6 +18,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/fair"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // Declare makes a declaration ready to be served.
@@ -28,7 +30,7 @@ func DeclareAt[Q, S any, PQ addressed[Q, S]](d Declaration[S]) Pair { return &pl
 
 type placed[Q, S any, PQ addressed[Q, S]] struct{ Declaration[S] }
 
-func (p *placed[Q, S, PQ]) serve(e *Exports) served { return serveAs[Q, S, PQ](&p.Declaration, e) }
+func (p *placed[Q, S, PQ]) serve(e *Exports) parts.Part { return serveAs[Q, S, PQ](&p.Declaration, e) }
 
 // addressed is the input of a POST, which makes a selector.
 type addressed[Q, S any] interface {
@@ -42,10 +44,10 @@ const taskTime = 30 * time.Minute
 // grace lets the budget of a request end before the timeout of its statements, which tells less.
 const grace = 5 * time.Second
 
-func (p *Declaration[S]) serve(e *Exports) served { return serveAs[queued[S]](p, e) }
+func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[queued[S]](p, e) }
 
-func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) served {
-	kind := "export" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(p.Path)
+func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.Part {
+	kind := taskKind(p.Path)
 	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
 
 	get := base
@@ -73,7 +75,24 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) served
 		done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
 		return done, outlasting(run, err)
 	}).OnOutside().In(job.Rendering)
-	return served{get, post, kind, task}
+	return parts.Part{Endpoints: []api.Endpoint{get, post}, Handlers: map[job.Kind]job.Handler{kind: task}}
+}
+
+var kinds = struct {
+	sync.Mutex
+	made map[string]job.Kind
+}{made: map[string]job.Kind{}}
+
+// taskKind is the kind of the tasks of the export at a path, which is made when that is served for the first time.
+func taskKind(path string) job.Kind {
+	kinds.Lock()
+	defer kinds.Unlock()
+	kind, ok := kinds.made[path]
+	if !ok {
+		kind = job.NewKind("export" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path))
+		kinds.made[path] = kind
+	}
+	return kind
 }
 
 // outlasting tells failures of the store and of the database, which are waited for, from those of rendering, which come again.

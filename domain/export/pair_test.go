@@ -289,7 +289,7 @@ func TestDeclarations(t *testing.T) {
 		path = strings.TrimSpace(path)
 		want = append(want, "GET "+path, "POST "+path)
 	}
-	for _, e := range export.New(export.Config{}).Endpoints() {
+	for _, e := range export.New(export.Config{}).Part().Endpoints {
 		got = append(got, e.Method+" "+e.Path)
 		if e.DryRun || len(e.Scopes) == 0 || e.Public || slices.Contains(e.Credentials(), api.Owner) || e.Timeout != time.Minute+5*time.Second {
 			t.Errorf("%s %s is declared as %+v", e.Method, e.Path, e)

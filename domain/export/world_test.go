@@ -66,13 +66,13 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 		exports = export.Of(c, pairs...)
 	}
 	w := &world{t: t, store: store, accounts: map[string]id.ID{}, endpoints: slices.Concat(
-		exports.Endpoints(), layout.Endpoints(), file.Endpoints(store, signer), operation.Endpoints(), transaction.Endpoints(), statement.Endpoints(),
+		exports.Part().Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
 	scopes := []string{"statements:publish"} // checked beside those that endpoints declare
 	for i := range w.endpoints {
 		scopes = append(scopes, w.endpoints[i].Scopes...)
 	}
-	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Handlers(), Scopes: scopes})
+	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers, Scopes: scopes})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
 			return err

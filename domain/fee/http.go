@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Endpoints are the routes of recurring fees and their listing periods.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of recurring fees and their listing periods.
+func endpoints() []api.Endpoint {
 	const tag = "Recurring fees"
 	reads, writes, deletes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}, []string{"recurring-fees:delete"}
 	return []api.Endpoint{

@@ -36,8 +36,8 @@ func newBooks(t testing.TB) *books {
 	t.Helper()
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{
 		Log:       slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Endpoints: slices.Concat(fee.Endpoints(), tax.Endpoints(), account.Endpoints(nil), operation.Endpoints()),
-		Handlers: map[string]job.Handler{
+		Endpoints: slices.Concat(fee.Part().Endpoints, tax.Part().Endpoints, account.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints),
+		Handlers: map[job.Kind]job.Handler{
 			ledger.RefreshReservations: operation.Work(time.Minute, derive),
 		},
 	})}

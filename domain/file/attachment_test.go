@@ -156,7 +156,7 @@ func (w *world) sweep() {
 	w.t.Helper()
 	maintaining.Lock()
 	defer maintaining.Unlock()
-	for _, e := range file.Every(w.store) {
+	for _, e := range file.Part(w.store, w.signer).Every {
 		if e.Name == "file-sweep" {
 			if err := e.Do(w.t.Context(), w.DB); err != nil {
 				w.t.Fatal(err)
@@ -232,7 +232,7 @@ func gated(t *testing.T, a, b *world) (server *api.Server, key *access.Key) {
 	gate := access.NewGate(access.Config{DB: a.DB, Remember: time.Nanosecond, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
 	return api.NewServer(api.Config{
 		DB: a.DB, Log: slog.New(slog.DiscardHandler), Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: []byte("k"), Title: "test",
-	}, file.Endpoints(a.store, a.signer)), key
+	}, file.Part(a.store, a.signer).Endpoints), key
 }
 
 // The team is frozen while a file comes in, which was allowed when it began.

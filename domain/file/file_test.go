@@ -57,7 +57,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{Team: apitest.New(t, apitest.Config{Endpoints: file.Endpoints(store, signer)}), t: t, store: store, signer: signer}
+	return &world{Team: apitest.New(t, apitest.Config{Endpoints: file.Part(store, signer).Endpoints}), t: t, store: store, signer: signer}
 }
 
 func (w *world) keep(content string) file.Stored {
@@ -88,7 +88,7 @@ func (w *world) file(content string) *file.File {
 func (w *world) every(name string) error {
 	maintaining.Lock()
 	defer maintaining.Unlock()
-	for _, e := range file.Every(w.store) {
+	for _, e := range file.Part(w.store, w.signer).Every {
 		if e.Name == name {
 			return e.Do(w.t.Context(), w.DB)
 		}

@@ -12,9 +12,9 @@ import (
 	"stayledger/platform/job"
 )
 
-// Every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose writer died. Both
+// every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose writer died. Both
 // can be broken off anywhere and run again.
-func Every(store blob.Store) []job.Every {
+func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
 			return remove(ctx, d, store, due, markPurged)

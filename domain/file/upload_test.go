@@ -79,7 +79,7 @@ func newUploads(t testing.TB, wrap ...func(blob.Store) blob.Store) (w *world, st
 	for _, f := range wrap {
 		used = f(used)
 	}
-	return &world{Team: apitest.New(t, apitest.Config{Endpoints: file.Endpoints(used, signer)}), t: t, store: local, signer: signer}, store
+	return &world{Team: apitest.New(t, apitest.Config{Endpoints: file.Part(used, signer).Endpoints}), t: t, store: local, signer: signer}, store
 }
 
 func (w *world) upload(parts ...part) *apitest.Response {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stayledger/domain/ledger"
+	"stayledger/domain/listing"
 	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -16,7 +17,7 @@ import (
 )
 
 // kindImport is the task that posts what an import has staged.
-const kindImport = "journal.historical-import"
+var kindImport = job.NewKind("journal.historical-import")
 
 // importArgs name the import.
 type importArgs struct {
@@ -26,13 +27,14 @@ type importArgs struct {
 // triggerHistorical marks entries of an earlier system.
 const triggerHistorical = "historical"
 
-// Handlers are the tasks of the package.
-func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
+// handlers are the tasks of the package.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
 		kindImport: operation.Work(30*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args importArgs) error {
 			return post(ctx, tx, args.ImportID)
 		}).BesideAll(), // entries of an earlier system are derived from nothing
 		ledger.RefreshJournals: operation.Outside(10*time.Minute, refreshTask).InBulk(),
+		listing.RefreshKind:    operation.Outside(10*time.Minute, refreshListing).InBulk(),
 	}
 }
 

@@ -17,8 +17,8 @@ const (
 		"`statementAttachment`, `statementPeriod`, `statementInReview`."
 )
 
-// Endpoints are the routes of manual journals and of the historical ledger.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of manual journals and of the historical ledger.
+func endpoints() []api.Endpoint {
 	read, post, manage := []string{"general-ledger:read"}, []string{"journals:post"}, []string{"general-ledger:manage"}
 	const path, one = "/general-ledger/journals", "/general-ledger/journals/{id}"
 	return append([]api.Endpoint{

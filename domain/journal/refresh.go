@@ -2,37 +2,28 @@ package journal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
 	"stayledger/domain/operation"
+	"stayledger/domain/transaction"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
 )
 
-// FollowOwners makes the task that has the journals of a listing follow its owners (listing.RefreshKind) do the same for manual journals, in a
-// transaction of their own before what the task does already. Doing it again changes nothing.
-func FollowOwners(task job.Handler) job.Handler {
-	rest := task.Do
-	task.Do = func(ctx context.Context, d *db.DB, j job.Job) error {
-		var args listing.RefreshArgs
-		if err := json.Unmarshal(j.Args, &args); err != nil {
-			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
-		}
-		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-			_, err := RefreshListings(ctx, tx, []id.ID{args.ListingID})
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return rest(ctx, d, j)
+// refreshListing has the journals of a listing follow its owners: manual ones in a transaction of their own, then those of transactions and
+// reservations. Doing it again changes nothing.
+func refreshListing(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args listing.RefreshArgs) (db.Work, error) {
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		_, err := RefreshListings(ctx, tx, []id.ID{args.ListingID})
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return task
+	return nil, transaction.RefreshListing(ctx, d, scope, args.ListingID)
 }
 
 // refreshChunk is how many journals are posted together; it bounds memory.

@@ -12,13 +12,12 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/journal"
-	"stayledger/domain/listing"
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -40,7 +39,8 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(journal.Endpoints(), report.Endpoints(), operation.Endpoints()), Handlers: handlers()})
+	all := parts.Join(journal.Part(), report.Part(), operation.Part(time.Hour))
+	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	w := &world{Team: x, t: t, accounts: map[string]id.ID{}}
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
@@ -63,13 +63,6 @@ func newWorld(t testing.TB) *world {
 		values (@team, @id, @ref, @listing, 'booked', '2026-02-10', '2026-02-15', 'usd', now(), now())`,
 		db.Args{"id": w.stay, "ref": w.stay.ShortRef(), "listing": w.villa})
 	return w
-}
-
-// handlers are the package's tasks, and the one that it adds to.
-func handlers() map[string]job.Handler {
-	all := journal.Handlers()
-	all[listing.RefreshKind] = journal.FollowOwners(operation.Work(time.Minute, func(context.Context, *db.Tx, operation.Run, listing.RefreshArgs) error { return nil }))
-	return all
 }
 
 func (w *world) id() id.ID { return id.New(w.DB.Now()) }

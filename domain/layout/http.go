@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Endpoints are the routes of statement layouts.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of statement layouts.
+func endpoints() []api.Endpoint {
 	const tag = "Statement layouts"
 	reads, writes, deletes := []string{"layouts:read"}, []string{"layouts:write"}, []string{"layouts:delete"}
 	return []api.Endpoint{

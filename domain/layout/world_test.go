@@ -29,7 +29,7 @@ type team struct {
 func newTeam(t *testing.T) *team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Endpoints: slices.Concat(layout.Endpoints(), account.Endpoints(nil)),
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Endpoints: slices.Concat(layout.Part().Endpoints, account.Part(nil).Endpoints),
 	})
 	x.Tx(account.InstallStandard)
 	w := &team{Team: x, t: t, codes: map[string]id.ID{}}

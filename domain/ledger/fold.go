@@ -14,8 +14,8 @@ import (
 // foldBatch bounds what one transaction folds.
 const foldBatch = 20_000
 
-// Every lists the periodic tasks of the package.
-func Every() []job.Every {
+// every lists the periodic tasks of the package.
+func every() []job.Every {
 	return []job.Every{{Name: "ledger-fold", Interval: time.Second, Do: Fold}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // Reason says why a journal is not the one that would be derived now.
@@ -34,10 +35,10 @@ func (Reason) Enum() []string {
 }
 
 // Kinds of the tasks that derive journals. Packages reservation, transaction and journal handle them; all take RefreshArgs.
-const (
-	RefreshReservations = "reservation.refresh"
-	RefreshTransactions = "transaction.refresh"
-	RefreshJournals     = "journal.refresh"
+var (
+	RefreshReservations = job.NewKind("reservation.refresh")
+	RefreshTransactions = job.NewKind("transaction.refresh")
+	RefreshJournals     = job.NewKind("journal.refresh")
 )
 
 // RefreshArgs name the sources whose journals a task derives.
@@ -105,7 +106,7 @@ func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknow
 	return operation.Start(ctx, tx, n)
 }
 
-func refreshTasks(kind string, ids []id.ID) (tasks []operation.Task) {
+func refreshTasks(kind job.Kind, ids []id.ID) (tasks []operation.Task) {
 	for chunk := range slices.Chunk(ids, refreshChunk) {
 		tasks = append(tasks, operation.Task{Kind: kind, Args: RefreshArgs{IDs: chunk}, Priority: 1})
 	}
@@ -199,7 +200,7 @@ func Outstanding() string {
 // settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
 // locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
 // anybody having marked it before is marked now.
-func settle(ctx context.Context, tx *db.Tx, of Part, skipped map[id.ID]hold) error {
+func settle(ctx context.Context, tx *db.Tx, of Subset, skipped map[id.ID]hold) error {
 	var done, left, part, by []id.ID
 	var at []*day.Day
 	for _, source := range of.Sources {

@@ -193,7 +193,7 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	part := func(wanted ...ledger.Posting) {
 		t.Helper()
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			_, err := ledger.ReplacePart(ctx, tx, ledger.Part{Sources: []id.ID{source}, Behind: map[id.ID]bool{source: true}}, wanted, ledger.Lenience{SkipLocked: true})
+			_, err := ledger.ReplacePart(ctx, tx, ledger.Subset{Sources: []id.ID{source}, Behind: map[id.ID]bool{source: true}}, wanted, ledger.Lenience{SkipLocked: true})
 			return err
 		})
 	}

@@ -14,8 +14,8 @@ import (
 
 const tag = "Listings"
 
-// Endpoints are the routes of listings and their ownership periods.
-func Endpoints(journals Journals) []api.Endpoint {
+// endpoints are the routes of listings and their ownership periods.
+func endpoints(journals Journals) []api.Endpoint {
 	return append(handler{journals}.periodEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // Derive does something about the journals of everything that touches some listings: those of their reservations and of the transactions
@@ -21,8 +22,8 @@ type Journals struct {
 	Outdate Derive
 }
 
-// RefreshKind is the kind of the task that derives the journals of one listing; package transaction handles it.
-const RefreshKind = "listing.refresh"
+// RefreshKind is the kind of the task that derives the journals of one listing; package journal handles it.
+var RefreshKind = job.NewKind("listing.refresh")
 
 // RefreshArgs are the arguments of such a task.
 type RefreshArgs struct {

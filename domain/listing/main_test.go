@@ -2,10 +2,11 @@ package listing_test
 
 import (
 	"context"
-	"slices"
 	"testing"
+	"time"
 
 	"stayledger/domain/contact"
+	"stayledger/domain/journal"
 	"stayledger/domain/listing"
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
@@ -13,6 +14,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -33,11 +35,8 @@ func newTeam(t *testing.T) *apitest.Team {
 // newLedgerTeam is a team with a general ledger.
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(listing.Endpoints(transaction.OfListings()), contact.Endpoints(nil), operation.Endpoints(), reservation.Endpoints(),
-			transaction.Endpoints()),
-		Handlers: transaction.Handlers(),
-	})
+	all := parts.Join(listing.Part(transaction.OfListings()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 }
 
 func owner(x *apitest.Team, name string) id.ID {

@@ -90,7 +90,7 @@ const (
 
 // copySettings copies the parts from another team. Accounts are found again by name, code or reference, so a part whose accounts the team
 // lacks brings what it can.
-func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Part) error {
+func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Copied) error {
 	var s settings
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
 		if s, err = db.Get[settings](ctx, tx, readSettings, db.Args{"team": from}); err != nil {
@@ -103,7 +103,7 @@ func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Part) er
 		return fmt.Errorf("read the team to copy: %w", err)
 	}
 	s.prepare(tx)
-	included := func(p Part) bool { return include == nil || slices.Contains(include, p) }
+	included := func(p Copied) bool { return include == nil || slices.Contains(include, p) }
 	var own []copied
 	if included(Accounts) {
 		own = append(own, copied{copyCategories, s.Categories, true}, copied{copyAccounts, s.Accounts, true})

@@ -2,9 +2,8 @@ package onboarding_test
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"testing"
+	"time"
 
 	"stayledger/domain/account"
 	"stayledger/domain/listing"
@@ -17,7 +16,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // books is a team with the standard chart, a listing, a stay in March and a bill with markup in April.
@@ -30,15 +29,9 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	handlers := map[string]job.Handler{}
-	for _, m := range []map[string]job.Handler{onboarding.Handlers(), reservation.Handlers(), transaction.Handlers()} {
-		maps.Copy(handlers, m)
-	}
-	x := apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(onboarding.Endpoints(), account.Endpoints(onboarding.AssignmentsChanged), team.Endpoints(onboarding.Hooks()),
-			listing.Endpoints(transaction.OfListings()), reservation.Endpoints(), transaction.Endpoints(), operation.Endpoints()),
-		Handlers: handlers,
-	})
+	all := parts.Join(onboarding.Part(), account.Part(onboarding.AssignmentsChanged), team.Part(onboarding.Hooks()),
+		listing.Part(transaction.OfListings()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
+	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)
 	b := &books{Team: x, t: t, codes: codesOf(x)}
 	owner := id.New(x.DB.Now())

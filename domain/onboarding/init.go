@@ -16,34 +16,34 @@ import (
 	"stayledger/platform/job"
 )
 
-// Part is what an initialization brings.
-type Part string
+// Copied is what an initialization brings.
+type Copied string
 
 // The parts.
 const (
-	Accounts         Part = "accounts"
-	StatementLayouts Part = "statementLayouts"
-	LineMappings     Part = "lineMappings"
-	RecurringFees    Part = "recurringFees"
-	TaxRates         Part = "taxRates"
+	Accounts         Copied = "accounts"
+	StatementLayouts Copied = "statementLayouts"
+	LineMappings     Copied = "lineMappings"
+	RecurringFees    Copied = "recurringFees"
+	TaxRates         Copied = "taxRates"
 )
 
 // Enum lists the parts.
-func (Part) Enum() []string {
+func (Copied) Enum() []string {
 	return []string{string(Accounts), string(StatementLayouts), string(LineMappings), string(RecurringFees), string(TaxRates)}
 }
 
 // Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of accounts with its
 // assignments and line mappings, and the standard statement layout where there is none. Running it again adds nothing twice.
 type Init struct {
-	CopyFromTeamID *id.ID `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
-	Template       string `json:"template,omitempty" enum:"standard"`
-	Include        []Part `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
+	CopyFromTeamID *id.ID   `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
+	Template       string   `json:"template,omitempty" enum:"standard"`
+	Include        []Copied `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
 }
 
-const (
-	kindInit = "team-initialize"
-	kindDemo = "team-demo-data"
+var (
+	kindInit = job.NewKind("team-initialize")
+	kindDemo = job.NewKind("team-demo-data")
 )
 
 type initInput struct {
@@ -55,8 +55,8 @@ type initTeamInput struct {
 	Body Init  `required:"false"`
 }
 
-// Endpoints of the package.
-func Endpoints() []api.Endpoint {
+// endpoints of the package.
+func endpoints() []api.Endpoint {
 	const tag = "Teams"
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
@@ -94,9 +94,9 @@ func Endpoints() []api.Endpoint {
 	}
 }
 
-// Handlers are the tasks of the package's operations.
-func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
+// handlers are the tasks of the package's operations.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
 			return install(ctx, tx, &in)
 		}).Exclusively(),

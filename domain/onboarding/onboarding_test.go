@@ -3,6 +3,7 @@ package onboarding_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
@@ -21,9 +22,9 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(onboarding.Endpoints(), operation.Endpoints(), account.Endpoints(nil), tax.Endpoints(), report.Endpoints(),
-			fee.Endpoints(), reservation.Endpoints(), transaction.Endpoints(), layout.Endpoints()),
-		Handlers: onboarding.Handlers(),
+		Endpoints: slices.Concat(onboarding.Part().Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
+			fee.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, layout.Part().Endpoints),
+		Handlers: onboarding.Part().Handlers,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stayledger/domain/operation"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -32,7 +33,7 @@ func TestCSVImportsHaveNoPublicResource(t *testing.T) {
 			check("completed")
 
 			upload := operation.Resource{Type: operation.File, ID: id.New(x.DB.Now()), Role: operation.Source}
-			tasks := []operation.Task{{Kind: "toy", Args: task{}}}
+			tasks := []operation.Task{{Kind: apitest.Kind("toy"), Args: task{}}}
 			for name, n := range map[string]operation.New{
 				"primary":  {Type: typ, Primary: &upload, Resources: []operation.Resource{upload}, Tasks: tasks},
 				"resource": {Type: typ, Resources: []operation.Resource{upload}, Tasks: tasks},

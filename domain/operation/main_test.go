@@ -67,14 +67,14 @@ type queuedInput struct{ Body task }
 var errToy = apierr.New(apierr.CodeConflict, "", "Toy is broken")
 
 func endpoints() []api.Endpoint {
-	return append(operation.Endpoints(),
+	return append(operation.Part(time.Hour).Endpoints,
 		api.Write(api.Endpoint{Method: "POST", Path: "/toys", ID: "startToy", Status: 202, DryRun: true},
 			func(ctx context.Context, tx *db.Tx, in *toyInput) (*operation.Acknowledgement, error) {
 				n := operation.New{Type: operation.Type(in.Body.Type), Primary: in.Body.Primary, Resources: in.Body.Resources}
 				for _, t := range in.Body.Tasks {
-					kind := "toy"
+					kind := apitest.Kind("toy")
 					if t.Outside {
-						kind = "toy.outside"
+						kind = apitest.Kind("toy.outside")
 					}
 					n.Tasks = append(n.Tasks, operation.Task{Kind: kind, Args: t})
 				}
@@ -90,7 +90,7 @@ func endpoints() []api.Endpoint {
 				if in.Body.Code != "" {
 					return operation.New{}, errToy
 				}
-				return operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: "toy", Args: in.Body}}}, nil
+				return operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: apitest.Kind("toy"), Args: in.Body}}}, nil
 			}, func(ctx context.Context, tx *db.Tx, in *queuedInput) error {
 				if err := in.Body.land(ctx, tx, operation.Run{}); err != nil {
 					return err
@@ -102,15 +102,15 @@ func endpoints() []api.Endpoint {
 	)
 }
 
-func handlers() map[string]job.Handler {
-	return map[string]job.Handler{
-		"toy": operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, run operation.Run, t task) error {
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
+		apitest.Kind("toy"): operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, run operation.Run, t task) error {
 			if err := t.land(ctx, tx, run); err != nil {
 				return err
 			}
 			return t.outcome(ctx, run)
 		}),
-		"toy.outside": operation.Outside(time.Minute, func(ctx context.Context, _ *db.DB, _ db.Scope, run operation.Run, t task) (db.Work, error) {
+		apitest.Kind("toy.outside"): operation.Outside(time.Minute, func(ctx context.Context, _ *db.DB, _ db.Scope, run operation.Run, t task) (db.Work, error) {
 			if err := t.outcome(ctx, run); err != nil {
 				return nil, err
 			}

@@ -12,8 +12,8 @@ import (
 // batch bounds what one statement of the maintenance touches.
 const batch = 5000
 
-// Every lists the periodic tasks of the package. Settled operations stay readable for as long as keep says (OPEN-31).
-func Every(keep time.Duration) []job.Every {
+// every lists the periodic tasks of the package. Settled operations stay readable for as long as keep says (OPEN-31).
+func every(keep time.Duration) []job.Every {
 	return []job.Every{
 		{Name: "operation-fold", Interval: 2 * time.Second, Do: Fold},
 		{Name: "operation-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keep) }},

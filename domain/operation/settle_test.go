@@ -3,6 +3,7 @@ package operation_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"stayledger/domain/operation"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -154,9 +156,9 @@ func TestASettledOperationNeverChanges(t *testing.T) {
 		operationID := before.ID("id")
 		for _, left := range []task{{Note: "late"}, {Note: "late", Outside: true}, {Refuse: true}} {
 			x.Tx(func(ctx context.Context, tx *db.Tx) error {
-				kind := "toy"
+				kind := apitest.Kind("toy")
 				if left.Outside {
-					kind = "toy.outside"
+					kind = apitest.Kind("toy.outside")
 				}
 				return job.Insert(ctx, tx, job.New{Kind: kind, Args: left, OperationID: operationID})
 			})
@@ -394,5 +396,29 @@ func TestWaitSecondsReturnsWhenTheOperationHasSettledOrTheTimeIsOver(t *testing.
 	x.Get("/operations/" + id.New(x.DB.Now()).String() + "?waitSeconds=20").Want(404)
 	if took := time.Since(start); took > 900*time.Millisecond {
 		t.Errorf("nothing to wait for, answered after %s", took)
+	}
+}
+
+// Work of a kind that no worker handles does not leave its operation queued for ever.
+func TestOperationThatNobodyHandlesFails(t *testing.T) {
+	t.Parallel()
+	x := newToy(t)
+	var started *operation.Acknowledgement
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		started, err = operation.Start(ctx, tx, operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: apitest.Kind("toy.lost")}}})
+		return err
+	})
+	x.Exec(`update job set due_at = due_at - interval '1 hour' where team_id = @team`, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	w := job.NewWorker(job.Config{
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Workers: 1, Handlers: handlers(), GiveUp: operation.GiveUp, Only: x.ID,
+	})
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx, time.Second) }()
+	got := x.Get("/operations/" + started.OperationID.String() + "?waitSeconds=20").Want(200)
+	stop()
+	<-done
+	if got.String("status") != "failed" || got.String("failure.code") != "operationFailed" {
+		t.Errorf("%s", got.Body)
 	}
 }

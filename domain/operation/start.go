@@ -45,7 +45,7 @@ func (n *New) check() error {
 
 // Task is one required piece of an operation's work.
 type Task struct {
-	Kind string
+	Kind job.Kind
 	Args any
 	// Priority orders waiting work; lower runs first.
 	Priority int16
@@ -90,7 +90,7 @@ type Run struct {
 // Work makes the handler of a task that does everything in one transaction, the settling included. A refusal of the contract (a 4xx
 // condition) is final; any other error is tried again.
 func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, run Run, args A) error) job.Handler {
-	return job.Handler{Timeout: timeout, Exhausted: giveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
@@ -108,7 +108,7 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 // Outside makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
 // must be written when the task settles. It runs at least once.
 func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
-	return job.Handler{Timeout: timeout, Exhausted: giveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
@@ -152,8 +152,8 @@ func (f *failureError) Unwrap() error { return f.error }
 // FailAs ends a task for good with a public failure code; the cause goes to the log only.
 func FailAs(code FailureCode, cause error) error { return &failureError{code, cause} }
 
-// giveUp settles a task as failed after its last attempt.
-func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+// GiveUp settles a task as failed: after its last attempt, or because nobody handles its kind.
+func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	code := OperationFailed
 	if failed, ok := errors.AsType[*failureError](cause); ok {
 		code = failed.code

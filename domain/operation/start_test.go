@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/golden"
 	"stayledger/platform/id"
@@ -216,7 +218,7 @@ func TestThereIsNoControl(t *testing.T) {
 	if got := x.read(one).String("status"); got != "queued" {
 		t.Errorf("status %s", got)
 	}
-	for _, e := range operation.Endpoints() {
+	for _, e := range operation.Part(time.Hour).Endpoints {
 		if e.Method != "GET" {
 			t.Errorf("%s %s is a control", e.Method, e.Path)
 		}
@@ -227,13 +229,13 @@ func TestStartRefusesWhatContradictsTheContract(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
 	listing := operation.Resource{Type: operation.Listing, ID: id.New(x.DB.Now()), Role: operation.Target}
-	tasks := []operation.Task{{Kind: "toy", Args: task{}}}
+	tasks := []operation.Task{{Kind: apitest.Kind("toy"), Args: task{}}}
 	for name, n := range map[string]operation.New{
 		"no task":              {Type: operation.Export},
 		"unknown type":         {Type: "toy", Tasks: tasks},
 		"resource of a CSV":    {Type: operation.CSVImport, Resources: []operation.Resource{listing}, Tasks: tasks},
 		"hidden primary":       {Type: operation.Export, Primary: &listing, Tasks: tasks},
-		"arguments of no form": {Type: operation.Export, Tasks: []operation.Task{{Kind: "toy", Args: make(chan int)}}},
+		"arguments of no form": {Type: operation.Export, Tasks: []operation.Task{{Kind: apitest.Kind("toy"), Args: make(chan int)}}},
 	} {
 		err := x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := operation.Start(ctx, tx, n)

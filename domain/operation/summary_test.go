@@ -27,8 +27,8 @@ var embedding = map[string]operation.ResourceType{
 // newLists is a team that has at least two rows in each of these lists.
 func newLists(t *testing.T) (*toy, house) {
 	t.Helper()
-	all := slices.Concat(endpoints(), contact.Endpoints(nil), listing.Endpoints(transaction.OfListings()), reservation.Endpoints(),
-		transaction.Endpoints(), statement.Endpoints())
+	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.Part(transaction.OfListings()).Endpoints, reservation.Part().Endpoints,
+		transaction.Part().Endpoints, statement.Part().Endpoints)
 	x := &toy{Team: apitest.New(t, apitest.Config{Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 	h := x.house()
 	x.house()

@@ -27,7 +27,7 @@ func newWaitingToy(t *testing.T, poll time.Duration) *toy {
 	var running sync.WaitGroup
 	running.Go(func() { waker.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
-	all := append(operation.EndpointsPolling(poll), endpoints()[len(operation.Endpoints()):]...)
+	all := append(operation.EndpointsPolling(poll), endpoints()[len(operation.Part(time.Hour).Endpoints):]...)
 	return &toy{Team: apitest.New(t, apitest.Config{DB: d, Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 }
 

@@ -16,8 +16,8 @@ import (
 
 const tag = "Contacts"
 
-// Endpoints are the routes of payment methods. The box seals the numbers.
-func Endpoints(box *seal.Box) []api.Endpoint {
+// endpoints are the routes of payment methods. The box seals the numbers.
+func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{

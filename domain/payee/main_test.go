@@ -3,12 +3,12 @@ package payee_test
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"stayledger/domain/connection"
 	"stayledger/domain/contact"
@@ -17,6 +17,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 )
@@ -90,14 +91,13 @@ func newDesk(t *testing.T, open ...connection.Opener) *desk {
 		t.Fatal(err)
 	}
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
-	handlers := connection.Handlers(connection.Open(box, pay.AllowPrivate(true)))
-	maps.Copy(handlers, payee.Handlers(box, open[0]))
+	all := parts.Join(contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
+		connection.Part(connection.Config{Box: box, Private: true, Open: connection.Open(box, pay.AllowPrivate(true))}))
 	p := &provider{answers: map[string]func(http.ResponseWriter){}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)
 	x := &desk{t: t, box: box, provider: p, Team: apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(contact.Endpoints(box), payee.Endpoints(box), connection.Endpoints(connection.Config{Box: box, Private: true}), operation.Endpoints()),
-		Handlers:  handlers,
+		Endpoints: all.Endpoints, Handlers: all.Handlers,
 	})}
 	x.owner = x.contact()
 	return x

@@ -17,7 +17,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-const verifyKind = "payee.verify"
+var verifyKind = job.NewKind("payee.verify")
 
 // jobArgs name the method; its numbers are read from its row.
 type jobArgs struct {
@@ -38,8 +38,8 @@ type refusedError struct {
 // Unwrap gives what the provider said.
 func (r *refusedError) Unwrap() error { return r.error }
 
-// Handlers are the jobs of payment methods.
-func Handlers(box *seal.Box, open connection.Opener) map[string]job.Handler {
+// handlers are the jobs of payment methods.
+func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	v := verifier{box: box, open: open}
 	h := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return v.verify(ctx, d, scope, args.MethodID)
@@ -56,7 +56,7 @@ func Handlers(box *seal.Box, open connection.Opener) map[string]job.Handler {
 		}
 		return fail(ctx, tx, j, cause)
 	}
-	return map[string]job.Handler{verifyKind: h}
+	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
 // learn keeps what a failed verification taught. After any other failure nothing is known of the account: the method stays as it was, and

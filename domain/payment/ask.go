@@ -25,8 +25,8 @@ const (
 	keepCallbacks = 24 * time.Hour
 )
 
-// Every lists the periodic tasks of the package: asking providers for news of the payments that are on their way, and forgetting callbacks.
-func (s *Service) Every() []job.Every {
+// every lists the periodic tasks of the package: asking providers for news of the payments that are on their way, and forgetting callbacks.
+func (s *Service) every() []job.Every {
 	return []job.Every{
 		{Name: "payment-ask", Interval: askInterval, Do: s.Ask},
 		{Name: "payment-callback-purge", Interval: time.Hour, Do: forgetCallbacks},
@@ -186,7 +186,7 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 			select p.id from payment p where p.team_id = @team and p.batch_id = @batch and p.id = any(@ids) and p.status = 'sending'
 				and p.recovery_operation_id is null and not p.issues @> '[{"code": "givenUp"}]' and not exists (
 					select from job j where j.team_id = @team and j.kind = @kind and j.args->>'batchId' = p.batch_id::text)`,
-			db.Args{"team": tx.Team, "batch": b.BatchID, "ids": payments, "kind": SendKind})
+			db.Args{"team": tx.Team, "batch": b.BatchID, "ids": payments, "kind": SendKind.String()})
 		if err != nil {
 			return fmt.Errorf("find payments that were left: %w", err)
 		}

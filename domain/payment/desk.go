@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/money"
 )
 
@@ -93,7 +94,7 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 }
 
 // SendKind is the kind of the task that sends a batch of payments.
-const SendKind = "payment.send"
+var SendKind = job.NewKind("payment.send")
 
 // batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work that may have to be
 // asked for again; a bank takes a whole file, and few files a day.
@@ -105,7 +106,7 @@ func (d *Desk) batchSize() int {
 }
 
 // nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second person, or is done.
-const nothingKind = "payment.nothing"
+var nothingKind = job.NewKind("payment.nothing")
 
 // Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more than there is.
 type Terms struct {

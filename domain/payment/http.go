@@ -11,8 +11,8 @@ import (
 
 const tag = "Payments"
 
-// Endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of providers.
-func (s *Service) Endpoints() []api.Endpoint {
+// endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of providers.
+func (s *Service) endpoints() []api.Endpoint {
 	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: http.MethodPost, Path: "/payment-callbacks/{connectionId}", ID: "takePaymentCallback", Tag: tag, Summary: "Take news of a payment provider",

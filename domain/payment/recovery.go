@@ -21,7 +21,7 @@ import (
 )
 
 // recoverKind is the kind of the task that recovers a payment.
-const recoverKind = "payment.recover"
+var recoverKind = job.NewKind("payment.recover")
 
 // recoverTime bounds an attempt to recover a payment.
 const recoverTime = 2 * time.Minute

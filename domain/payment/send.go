@@ -39,8 +39,8 @@ const (
 	keepTime = 5 * time.Second
 )
 
-// Handlers are the jobs of the package: sending batches, and recovering payments.
-func (s *Service) Handlers() map[string]job.Handler {
+// handlers are the jobs of the package: sending batches, and recovering payments.
+func (s *Service) handlers() map[job.Kind]job.Handler {
 	send := operation.Outside(sendTime, s.send).OnOutside()
 	giveUp := send.Exhausted
 	send.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
@@ -54,7 +54,7 @@ func (s *Service) Handlers() map[string]job.Handler {
 		return giveUp(ctx, tx, j, cause)
 	}
 	nothing := operation.Work(sendTime, func(context.Context, *db.Tx, operation.Run, struct{}) error { return nil })
-	return map[string]job.Handler{SendKind: send, recoverKind: s.recovery(), nothingKind: nothing}
+	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recovery(), nothingKind: nothing}
 }
 
 var (

@@ -27,8 +27,8 @@ const (
 		"A preview shows both as issues of severity error. "
 )
 
-// Endpoints are the routes of payouts and of their results.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of payouts and of their results.
+func endpoints() []api.Endpoint {
 	const tag = "Payouts"
 	paying := []string{"statements:pay"}
 	return []api.Endpoint{
@@ -99,7 +99,7 @@ func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowled
 	if err := b.refuse(previewCauses...); err != nil {
 		return nil, err
 	}
-	return start(ctx, tx, operation.StatementPayoutPreview, &in.Body)
+	return start(ctx, tx, operation.StatementPayoutPreview, PreviewKind, &in.Body)
 }
 
 func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
@@ -114,7 +114,7 @@ func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledg
 	if err := b.refuse(allCauses...); err != nil {
 		return nil, err
 	}
-	return start(ctx, tx, operation.StatementPayout, &in.Body)
+	return start(ctx, tx, operation.StatementPayout, RecordKind, &in.Body)
 }
 
 // recordDry does what the operation would, and fails for the first thing that the operation would have failed on.

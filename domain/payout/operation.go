@@ -12,16 +12,16 @@ import (
 )
 
 // The kinds of jobs.
-const (
+var (
 	// RecordKind records the payouts of a statement-payout operation.
-	RecordKind = "statement-payout"
+	RecordKind = job.NewKind("statement-payout")
 	// PreviewKind finds out what the payouts of a statement-payout-preview operation would be.
-	PreviewKind = "statement-payout-preview"
+	PreviewKind = job.NewKind("statement-payout-preview")
 )
 
-// Handlers are the jobs of payout operations.
-func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
+// handlers are the jobs of payout operations.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
 		RecordKind:  operation.Outside(10*time.Minute, task(recordTask)),
 		PreviewKind: operation.Outside(10*time.Minute, task(previewTask)),
 	}
@@ -80,8 +80,8 @@ func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 }
 
 // start starts the operation of a request, whose results are there from now on.
-func start(ctx context.Context, tx *db.Tx, kind operation.Type, r *Request) (*operation.Acknowledgement, error) {
-	ack, err := operation.Start(ctx, tx, named(kind, r.StatementIDs, []operation.Task{{Kind: string(kind), Args: r}}))
+func start(ctx context.Context, tx *db.Tx, typ operation.Type, kind job.Kind, r *Request) (*operation.Acknowledgement, error) {
+	ack, err := operation.Start(ctx, tx, named(typ, r.StatementIDs, []operation.Task{{Kind: kind, Args: r}}))
 	if err != nil {
 		return nil, err
 	}

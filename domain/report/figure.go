@@ -115,12 +115,12 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 
 // percentOf states the figure as parts of a base, column by column.
 func (f *Figure) percentOf(base *Figure) {
-	f.TotalPercentage = parts(f.Total, base.Total)
+	f.TotalPercentage = rateOf(f.Total, base.Total)
 	for i := range f.Values {
-		f.Values[i].Percentage = parts(f.Values[i].Total, base.Values[i].Total)
+		f.Values[i].Percentage = rateOf(f.Values[i].Total, base.Values[i].Total)
 	}
 	for i := range f.ComputedValues {
-		f.ComputedValues[i].Percentage = parts(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
+		f.ComputedValues[i].Percentage = rateOf(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
 	}
 }
 
@@ -137,8 +137,8 @@ func (s *Section) percentOf(base *Figure) {
 
 const whole = 100_000
 
-// parts is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share beyond a safe integer.
-func parts(amount, base money.Cents) *int64 {
+// rateOf is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share beyond a safe integer.
+func rateOf(amount, base money.Cents) *int64 {
 	if base == 0 {
 		return nil
 	}

@@ -38,7 +38,7 @@ func newBooks(tb testing.TB) *books {
 // booksIn are books in another database than the package's.
 func booksIn(tb testing.TB, d *db.DB) *books {
 	tb.Helper()
-	b := &books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: report.Endpoints()}), accounts: map[string]id.ID{}}
+	b := &books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: report.Part().Endpoints}), accounts: map[string]id.ID{}}
 	b.listing = id.New(b.DB.Now())
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {

@@ -57,8 +57,8 @@ func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, err
 	return money.Currency(own), nil
 }
 
-// Endpoints are the routes of the reports.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of the reports.
+func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
 	return append(append(reconciliationEndpoints(), summaryEndpoints()...),
 		api.Read(api.Endpoint{

@@ -15,8 +15,8 @@ const (
 		" that would change, 403 reservationLocked with what holds it in the context."
 )
 
-// Endpoints are the routes of reservations, their adjustments and the mappings of their lines.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of reservations, their adjustments and the mappings of their lines.
+func endpoints() []api.Endpoint {
 	read, write := []string{"reservations:read"}, []string{"reservations:write"}
 	out := []api.Endpoint{
 		api.Read(api.Endpoint{

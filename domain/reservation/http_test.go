@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
@@ -31,13 +32,13 @@ type books struct {
 
 func newBooks(t testing.TB) *books {
 	t.Helper()
-	return booksWith(t, reservation.Handlers())
+	return booksWith(t, reservation.Part().Handlers)
 }
 
 // booksWith is newBooks with other handlers of tasks.
-func booksWith(t testing.TB, handlers map[string]job.Handler) *books {
+func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
-	endpoints := slices.Concat(reservation.Endpoints(), fee.Endpoints(), team.Endpoints(onboarding.Hooks()), operation.Endpoints())
+	endpoints := slices.Concat(reservation.Part().Endpoints, fee.Part().Endpoints, team.Part(onboarding.Hooks()).Endpoints, operation.Part(time.Hour).Endpoints)
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {

@@ -80,7 +80,7 @@ func replaceIn(ctx context.Context, tx *db.Tx, sources []id.ID, derived []ledger
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
-	return ledger.ReplacePart(ctx, tx, ledger.Part{Sources: sources, Behind: behind}, wanted, by.locks)
+	return ledger.ReplacePart(ctx, tx, ledger.Subset{Sources: sources, Behind: behind}, wanted, by.locks)
 }
 
 // same compares two postings of one code whose lines stand in the order of their references or of their derivation.

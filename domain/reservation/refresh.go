@@ -17,8 +17,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// Handlers are the tasks of reservations.
-func Handlers() map[string]job.Handler {
+// handlers are the tasks of reservations.
+func handlers() map[job.Kind]job.Handler {
 	refresh := operation.Outside(2*time.Minute, refreshTask).InBulk()
 	settle := refresh.Exhausted
 	refresh.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
@@ -27,7 +27,7 @@ func Handlers() map[string]job.Handler {
 		}
 		return abandon(ctx, tx, j, cause)
 	}
-	return map[string]job.Handler{ledger.RefreshReservations: refresh}
+	return map[job.Kind]job.Handler{ledger.RefreshReservations: refresh}
 }
 
 // abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a strict refresh found locked

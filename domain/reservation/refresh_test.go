@@ -70,9 +70,9 @@ func TestJournalsOutliveTheirFee(t *testing.T) {
 func TestGivenUpRefresh(t *testing.T) {
 	t.Parallel()
 	var cause error
-	refresh := reservation.Handlers()[ledger.RefreshReservations]
+	refresh := reservation.Part().Handlers[ledger.RefreshReservations]
 	refresh.Do = func(context.Context, *db.DB, job.Job) error { return job.Permanent(cause) }
-	b := booksWith(t, map[string]job.Handler{ledger.RefreshReservations: refresh})
+	b := booksWith(t, map[job.Kind]job.Handler{ledger.RefreshReservations: refresh})
 	stay := b.Post("/reservations", b.rent("one", 100)).Want(201).String("id")
 	other := b.Post("/reservations", b.stay("lines", []any{})).Want(201).String("id")
 	status := func(id, want string) {

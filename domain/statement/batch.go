@@ -65,7 +65,7 @@ type BatchRefusal struct {
 }
 
 // batchTask is the kind of the jobs that work through the parts of a batch.
-const batchTask = "statement-batch"
+var batchTask = job.NewKind("statement-batch")
 
 // batchParts is how many parts of a batch run side by side; each holds other ownership periods.
 const batchParts = 2
@@ -77,10 +77,10 @@ type batchArgs struct {
 	Part int `json:"part"`
 }
 
-// Handlers are the jobs of the package.
-func Handlers() map[string]job.Handler {
+// handlers are the jobs of the package.
+func handlers() map[job.Kind]job.Handler {
 	h := operation.Outside(time.Hour, batchPart)
-	return map[string]job.Handler{batchTask: h.InBulk()}
+	return map[job.Kind]job.Handler{batchTask: h.InBulk(), historicTask: historicHandler()}
 }
 
 // errBatchRefused fails the operation of a batch in which a statement was refused; which and why, the batch tells.

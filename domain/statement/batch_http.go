@@ -21,7 +21,7 @@ import (
 const maxBatchBody = 4 << 20
 
 // BatchEndpoints change many statements as one operation.
-func BatchEndpoints() []api.Endpoint {
+func batchEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/batch", ID: "changeStatements", Tag: "Statements", Summary: "Change the status of many owner statements",

@@ -2,10 +2,11 @@ package statement_test
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"testing"
+	"time"
 
+	"stayledger/domain/journal"
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
@@ -16,6 +17,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -35,10 +37,9 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	handlers := transaction.Handlers()
-	maps.Copy(handlers, reservation.Handlers())
+	handlers := parts.Join(transaction.Part(), reservation.Part(), journal.Part()).Handlers
 	b := &books{t: t, accounts: map[string]id.ID{}, Team: apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(statement.Endpoints(), operation.Endpoints(), reservation.Endpoints()), Scopes: allScopes, Handlers: handlers,
+		Endpoints: slices.Concat(statement.Part().Endpoints, operation.Part(time.Hour).Endpoints, reservation.Part().Endpoints), Scopes: allScopes, Handlers: handlers,
 	})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var stmts []db.Stmt
@@ -243,7 +244,7 @@ func date(t *testing.T, text string) day.Day {
 func (b *books) mails() (n int) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		n, err = db.Get[int](ctx, tx, `select count(*)::int from job where team_id = @team and kind = @kind`, db.Args{"team": tx.Team, "kind": statement.MailKind})
+		n, err = db.Get[int](ctx, tx, `select count(*)::int from job where team_id = @team and kind = @kind`, db.Args{"team": tx.Team, "kind": statement.MailKind.String()})
 		return err
 	})
 	return n

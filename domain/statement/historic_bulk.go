@@ -15,7 +15,7 @@ import (
 )
 
 // historicTask is the kind of the job that imports what a bulk import has staged.
-const historicTask = "statement-historical-import"
+var historicTask = job.NewKind("statement-historical-import")
 
 // historicResults is up to how many statements an operation names as its results.
 const historicResults = 100
@@ -29,8 +29,8 @@ const (
 // errOtherImport is an attempt at an import while another one of the team goes on.
 var errOtherImport = errors.New("another import of historic statements of the team goes on")
 
-// HistoricHandlers are the jobs of imports.
-func HistoricHandlers() map[string]job.Handler {
+// historicHandler does the jobs of imports.
+func historicHandler() job.Handler {
 	h := operation.Work(historicTimeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
 		done, err := importStaged(ctx, tx, run.OperationID)
 		if err != nil {
@@ -43,9 +43,9 @@ func HistoricHandlers() map[string]job.Handler {
 			}
 		}
 		return nil
-	})
+	}).InBulk()
 	h.TryFor = historicPatience
-	return map[string]job.Handler{historicTask: h.InBulk()}
+	return h
 }
 
 // unfinishedImport holds for an operation o that imports statements and has not settled.

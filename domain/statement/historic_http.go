@@ -24,8 +24,8 @@ const historicFailures = "`historicalImportPending` while a bulk import that is 
 	"reservations and contacts. Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
 	"the neighbours or the lines; the statements tell such mismatches as issues."
 
-// HistoricEndpoints are the imports of statements of an earlier system.
-func HistoricEndpoints() []api.Endpoint {
+// historicEndpoints are the imports of statements of an earlier system.
+func historicEndpoints() []api.Endpoint {
 	base := api.Endpoint{
 		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxHistoricBody, Timeout: 2 * time.Minute,
 	}

@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links, which owners need.
-func Endpoints(linkers ...Linker) []api.Endpoint {
+// endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links, which owners need.
+func endpoints(linkers ...Linker) []api.Endpoint {
 	var shown detailed
 	if len(linkers) > 0 {
 		shown.link = linkers[0]

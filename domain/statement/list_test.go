@@ -123,7 +123,8 @@ type selectOutput struct {
 // The fields of the list's query are those of an export's body.
 func TestFilterAsBody(t *testing.T) {
 	t.Parallel()
-	endpoints := append(statement.Endpoints(), api.Write(api.Endpoint{Method: "POST", Path: "/selection", ID: "select", Tag: "Test"},
+	endpoints := statement.Part().Endpoints
+	endpoints = append(endpoints, api.Write(api.Endpoint{Method: "POST", Path: "/selection", ID: "select", Tag: "Test"},
 		func(ctx context.Context, tx *db.Tx, in *selectInput) (*selectOutput, error) {
 			ids, err := statement.Select(ctx, tx, in.Body)
 			return &selectOutput{IDs: ids}, err

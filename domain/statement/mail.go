@@ -10,7 +10,7 @@ import (
 )
 
 // MailKind is the kind of the job that tells the owners by e-mail of a statement that was published. Package delivery handles it.
-const MailKind = "statement.mail"
+var MailKind = job.NewKind("statement.mail")
 
 // MailArgs name the published statement.
 type MailArgs struct {

@@ -13,8 +13,8 @@ import (
 
 const tag = "Tax rates"
 
-// Endpoints are the routes of tax rates.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of tax rates.
+func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/tax-rates", ID: "listTaxRates", Tag: tag, Summary: "List tax rates", Scopes: []string{"tax-rates:read"},

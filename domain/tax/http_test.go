@@ -20,7 +20,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: tax.Endpoints()})
+	return apitest.New(t, apitest.Config{Endpoints: tax.Part().Endpoints})
 }
 
 // Proves: DRY-46.

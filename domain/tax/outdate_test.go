@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -26,7 +27,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Team: apitest.New(t, apitest.Config{Endpoints: slices.Concat(tax.Endpoints(), operation.Endpoints())})}
+	w := &world{Team: apitest.New(t, apitest.Config{Endpoints: slices.Concat(tax.Part().Endpoints, operation.Part(time.Hour).Endpoints)})}
 	w.rate = w.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15_000}).Want(201).ID("id")
 	useInTransaction(w.Team, w.rate)
 	w.Tx(account.InstallStandard)

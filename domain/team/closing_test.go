@@ -30,7 +30,7 @@ func (f *follower) hooks() team.Hooks {
 func followed(t *testing.T) (*apitest.Team, *follower) {
 	t.Helper()
 	f := &follower{}
-	return apitest.New(t, apitest.Config{Endpoints: team.Endpoints(f.hooks())}), f
+	return apitest.New(t, apitest.Config{Endpoints: team.Part(f.hooks()).Endpoints}), f
 }
 
 // Proves: DRY-52.

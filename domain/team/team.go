@@ -218,8 +218,8 @@ type handler struct {
 	drawing chan struct{} // held by the one who works on an image
 }
 
-// Endpoints of the package.
-func Endpoints(hooks Hooks) []api.Endpoint {
+// endpoints of the package.
+func endpoints(hooks Hooks) []api.Endpoint {
 	h := handler{hooks, make(chan struct{}, 1)}
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{

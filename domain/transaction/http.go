@@ -15,8 +15,8 @@ const changeFailures = "Failures in order: malformed input; a rule of the type; 
 	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
 	"`booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`."
 
-// Endpoints are the routes of transactions and of the listings' opening balances.
-func Endpoints() []api.Endpoint {
+// endpoints are the routes of transactions and of the listings' opening balances.
+func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
 	return slices.Concat(templateEndpoints(), []api.Endpoint{
 		api.Read(api.Endpoint{

@@ -109,7 +109,7 @@ func TestDryRun(t *testing.T) {
 // Proves: DRY-03, DRY-49, DRY-54, BKC-11.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
-	endpoints := transaction.Endpoints()
+	endpoints := transaction.Part().Endpoints
 	declared := 0
 	for i := range endpoints {
 		e := &endpoints[i]

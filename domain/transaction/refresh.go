@@ -18,22 +18,17 @@ import (
 // refreshChunk is how many transactions are derived together; it bounds memory.
 const refreshChunk = 500
 
-// Handlers are the tasks that derive the journals of transactions, and of all that is booked on a listing.
-func Handlers() map[string]job.Handler {
-	return map[string]job.Handler{
-		listing.RefreshKind:        operation.Outside(10*time.Minute, refreshListingTask).InBulk(),
+// handlers are the tasks that derive the journals of transactions, and make those that recur.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
 		ledger.RefreshTransactions: operation.Outside(10*time.Minute, refreshTask).InBulk(),
 		RunKind:                    operation.Work(10*time.Minute, runTask),
 	}
 }
 
-func refreshListingTask(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args listing.RefreshArgs) (db.Work, error) {
-	return nil, refreshListing(ctx, d, scope, args.ListingID)
-}
-
-// refreshListing derives the journals around a listing some at a time, so that no change of the team waits for all of them. Transactions come
+// RefreshListing derives the journals around a listing some at a time, so that no change of the team waits for all of them. Transactions come
 // first, as in RefreshListings.
-func refreshListing(ctx context.Context, d *db.DB, scope db.Scope, listingID id.ID) error {
+func RefreshListing(ctx context.Context, d *db.DB, scope db.Scope, listingID id.ID) error {
 	var transactions, stays []id.ID
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if transactions, err = ofListings(ctx, tx, []id.ID{listingID}); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // RunKind is the kind of the task that makes the instances of a recurring template.
-const RunKind = "transaction.recurring"
+var RunKind = job.NewKind("transaction.recurring")
 
 // maxDates is how many dates a run can name, and how many instances it makes in one transaction.
 const maxDates = 1000
@@ -199,8 +199,8 @@ func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.
 	return slices.Compact(open), nil
 }
 
-// Every lists the periodic tasks of the package.
-func Every() []job.Every {
+// every lists the periodic tasks of the package.
+func every() []job.Every {
 	return []job.Every{{Name: "transaction-recurring", Interval: time.Hour, Do: runDue}}
 }
 

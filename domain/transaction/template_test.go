@@ -321,7 +321,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 	w.Post(templates, later).Want(201)
 	closed.closeBooks(yesterday.AddDays(10).String())
 	for range 2 {
-		for _, e := range transaction.Every() {
+		for _, e := range transaction.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {
 				t.Fatal(err)
 			}
@@ -335,7 +335,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 		closed.Exec(`delete from transaction where team_id = @team`, nil)
 		closed.Exec(`update transaction_template set done_through = null, next_at = date, failed_at = now() - @age::text::interval where team_id = @team`,
 			db.Args{"age": age})
-		for _, e := range transaction.Every() {
+		for _, e := range transaction.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/domain/account"
 	"stayledger/domain/operation"
@@ -26,7 +27,7 @@ type world struct {
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	x := apitest.New(tb, apitest.Config{
-		Endpoints: slices.Concat(transaction.Endpoints(), operation.Endpoints()), Handlers: transaction.Handlers(),
+		Endpoints: slices.Concat(transaction.Part().Endpoints, operation.Part(time.Hour).Endpoints), Handlers: transaction.Part().Handlers,
 	})
 	w := &world{Team: x, accounts: map[string]id.ID{}}
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {

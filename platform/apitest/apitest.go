@@ -69,6 +69,23 @@ func Main(m *testing.M, cleanups ...func()) {
 	os.Exit(code)
 }
 
+// Kind is a kind of work for tests; asked for twice, it is the same.
+func Kind(name string) job.Kind {
+	kinds.Lock()
+	defer kinds.Unlock()
+	k, ok := kinds.made[name]
+	if !ok {
+		k = job.NewKind(name)
+		kinds.made[name] = k
+	}
+	return k
+}
+
+var kinds = struct {
+	sync.Mutex
+	made map[string]job.Kind
+}{made: map[string]job.Kind{}}
+
 // DB is the package's database, opened as the service opens it.
 func DB(t testing.TB) *db.DB {
 	t.Helper()
@@ -83,7 +100,7 @@ func DB(t testing.TB) *db.DB {
 type Config struct {
 	Endpoints []api.Endpoint
 	// Handlers are the jobs that Work runs.
-	Handlers map[string]job.Handler
+	Handlers map[job.Kind]job.Handler
 	// Scopes of the caller; nil holds every scope that an endpoint asks for.
 	Scopes []string
 	// Undescribed are the ids of test-only endpoints whose answers no description could hold.

@@ -36,7 +36,7 @@ func endpoints() []api.Endpoint {
 	rename := func(ctx context.Context, tx *db.Tx, in *naming) (*Named, error) {
 		_, err := tx.Exec(ctx, `update team set name = @name where id = @team`, db.Args{"name": in.Body.Name, "team": tx.Team})
 		if err == nil {
-			err = job.Insert(ctx, tx, job.New{Kind: "shout"})
+			err = job.Insert(ctx, tx, job.New{Kind: apitest.Kind("shout")})
 		}
 		return &Named{Name: in.Body.Name}, err
 	}
@@ -60,7 +60,7 @@ func shout(ctx context.Context, d *db.DB, j job.Job) error {
 
 func TestATeamCallsAndWorks(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{Endpoints: endpoints(), Handlers: map[string]job.Handler{"shout": {Do: shout}}})
+	x := apitest.New(t, apitest.Config{Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
 	other := apitest.New(t, apitest.Config{Endpoints: endpoints()})
 	other.Put("/name", map[string]any{"name": "b"}).Want(200)
 	before := x.Fingerprint()
@@ -69,7 +69,7 @@ func TestATeamCallsAndWorks(t *testing.T) {
 		t.Error("a change leaves no trace in the fingerprint")
 	}
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		return job.Insert(ctx, tx, job.New{Kind: "appointment", DueAt: tx.Now.Add(time.Hour)})
+		return job.Insert(ctx, tx, job.New{Kind: apitest.Kind("appointment"), DueAt: tx.Now.Add(time.Hour)})
 	})
 	x.Work() // waits neither for the appointment nor for the other team
 	if got := x.Get("/name").Want(200).String("name"); got != "A" {

@@ -12,6 +12,9 @@ import (
 	"stayledger/platform/job"
 )
 
+// greeting is a kind of work: its name is kept with the jobs that wait.
+var greeting = job.NewKind("greet")
+
 // A handler ends its job in the transaction that keeps the outcome, and says which failures another attempt cannot mend.
 func Example() {
 	greet := job.Handler{Timeout: time.Minute, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
@@ -27,7 +30,7 @@ func Example() {
 		})
 	}}
 	work := func(ctx context.Context, d *db.DB, log *slog.Logger) {
-		w := job.NewWorker(job.Config{DB: d, Log: log, Workers: 8, Handlers: map[string]job.Handler{"greet": greet}})
+		w := job.NewWorker(job.Config{DB: d, Log: log, Workers: 8, Handlers: map[job.Kind]job.Handler{greeting: greet}})
 		w.Run(ctx, 25*time.Second)
 	}
 	_ = work // needs a database

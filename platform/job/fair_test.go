@@ -80,13 +80,13 @@ func TestTeamsTakeTurns(t *testing.T) {
 		t.Run(string(lane), func(t *testing.T) {
 			t.Parallel()
 			s := newStreet(t, 3)
-			s.queue(1, 200, job.New{Kind: "k"})
-			s.queue(1, 200, job.New{Kind: "also"})
-			s.queue(0, 3, job.New{Kind: "k"})
-			s.queue(2, 3, job.New{Kind: "k"})
+			s.queue(1, 200, job.New{Kind: kind("k")})
+			s.queue(1, 200, job.New{Kind: kind("also")})
+			s.queue(0, 3, job.New{Kind: kind("k")})
+			s.queue(2, 3, job.New{Kind: kind("k")})
 			h, order := s.recorded()
 			h.Lane = lane
-			_, _ = s.work(job.Config{Workers: 2, BulkWorkers: 2, Handlers: map[string]job.Handler{"k": h, "also": h}})
+			_, _ = s.work(job.Config{Workers: 2, BulkWorkers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): h, kind("also"): h}})
 			eventually(t, "the end of all jobs", func() bool { return len(order()) == 406 })
 			got := order()
 			for _, team := range []int{0, 2} {
@@ -128,18 +128,18 @@ func TestWorkThatLastsLeavesAPlaceToOthers(t *testing.T) {
 				}
 				return finish(ctx, d, j)
 			}}
-			s.queue(0, 10, job.New{Kind: "k"})
-			_, _ = s.work(job.Config{Workers: 4, BulkWorkers: 4, Handlers: map[string]job.Handler{"k": h}})
+			s.queue(0, 10, job.New{Kind: kind("k")})
+			_, _ = s.work(job.Config{Workers: 4, BulkWorkers: 4, Handlers: map[job.Kind]job.Handler{kind("k"): h}})
 			for range 4 {
 				if team := wait(t, began); team != 0 {
 					t.Fatalf("team %d began", team)
 				}
 			}
-			s.queue(1, 10, job.New{Kind: "k"})
+			s.queue(1, 10, job.New{Kind: kind("k")})
 			if team := wait(t, began); team != 1 {
 				t.Errorf("team %d began, want the second", team)
 			}
-			s.queue(2, 10, job.New{Kind: "k"})
+			s.queue(2, 10, job.New{Kind: kind("k")})
 			one <- struct{}{} // one job of the first team ends
 			if team := wait(t, began); team != 2 {
 				t.Errorf("team %d began, want the third", team)
@@ -154,10 +154,10 @@ func TestWorkThatLastsLeavesAPlaceToOthers(t *testing.T) {
 func TestABacklogIsWorkedOffWithoutPolls(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, 2)
-	s.queue(0, 50, job.New{Kind: "k"})
-	s.queue(1, 50, job.New{Kind: "k"})
+	s.queue(0, 50, job.New{Kind: kind("k")})
+	s.queue(1, 50, job.New{Kind: kind("k")})
 	var done atomic.Int32
-	_, _ = s.work(job.Config{Workers: 2, Poll: time.Hour, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, _ = s.work(job.Config{Workers: 2, Poll: time.Hour, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		defer done.Add(1)
 		return finish(ctx, d, j)
 	}}}})
@@ -168,9 +168,9 @@ func TestABacklogIsWorkedOffWithoutPolls(t *testing.T) {
 func TestAClaimDoesNotReadWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, 2)
-	s.queue(0, 10_000, job.New{Kind: "bulk"})
-	s.queue(0, 10_000, job.New{Kind: "k"})
-	s.queue(1, 1, job.New{Kind: "k"})
+	s.queue(0, 10_000, job.New{Kind: kind("bulk")})
+	s.queue(0, 10_000, job.New{Kind: kind("k")})
+	s.queue(1, 1, job.New{Kind: kind("k")})
 	type cost struct{ Claimed, Read, Scans int64 }
 	var got cost
 	s.teams[0].System(func(ctx context.Context, tx *db.Tx) error {

@@ -53,7 +53,7 @@ type Job struct {
 
 // New describes a job; zero values take the transaction's team, user and instant.
 type New struct {
-	Kind        string
+	Kind        Kind
 	Args        any
 	OperationID id.ID
 	// Priority orders due jobs: lower runs first. Work that a person waits for is 0, bulk work is higher.
@@ -95,11 +95,14 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	priorities, attempts, due := make([]int16, n), make([]int16, n), make([]*time.Time, n)
 	for i := range jobs {
 		j := &jobs[i]
+		if j.Kind == (Kind{}) {
+			return db.Stmt{}, errors.New("a job has no kind")
+		}
 		encoded, err := json.Marshal(j.Args)
 		if err != nil {
 			return db.Stmt{}, fmt.Errorf("encode job arguments: %w", err)
 		}
-		ids[i], kinds[i], args[i], operations[i], priorities[i], attempts[i] = tx.NewID(), j.Kind, string(encoded), j.OperationID, j.Priority, j.MaxAttempts
+		ids[i], kinds[i], args[i], operations[i], priorities[i], attempts[i] = tx.NewID(), j.Kind.name, string(encoded), j.OperationID, j.Priority, j.MaxAttempts
 		if attempts[i] == 0 {
 			attempts[i] = DefaultMaxAttempts
 		}

@@ -25,7 +25,7 @@ func TestAJobIsPartOfItsTransaction(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	queue := func(ctx context.Context, tx *db.Tx) error {
-		err := job.Insert(ctx, tx, job.New{Kind: "k"})
+		err := job.Insert(ctx, tx, job.New{Kind: kind("k")})
 		if !tx.Queued() {
 			t.Error("the transaction does not count as having left work")
 		}
@@ -50,9 +50,9 @@ func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	operation := id.New(x.DB.Now())
-	made := insert(t, x, job.New{Kind: "k", Args: map[string]int{"n": 7}, OperationID: operation, Priority: 3})
+	made := insert(t, x, job.New{Kind: kind("k"), Args: map[string]int{"n": 7}, OperationID: operation, Priority: 3})
 	ran := make(chan job.Job, 10)
-	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		ran <- j
 		return finish(ctx, d, j)
 	}}}}, time.Second)
@@ -77,7 +77,7 @@ func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 	const jobs = 60
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for range jobs {
-			if err := job.Insert(ctx, tx, job.New{Kind: "k"}); err != nil {
+			if err := job.Insert(ctx, tx, job.New{Kind: kind("k")}); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 	})
 	var mu sync.Mutex
 	running, total := map[id.ID]bool{}, 0
-	handlers := map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	handlers := map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		mu.Lock()
 		if running[j.ID] {
 			t.Errorf("job %s runs twice", j.ID)
@@ -109,11 +109,11 @@ func TestAWorkerTakesNoMoreThanItHasRoomFor(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	for range 5 {
-		insert(t, x, job.New{Kind: "k"})
+		insert(t, x, job.New{Kind: kind("k")})
 	}
 	var now, most atomic.Int32
 	release := make(chan struct{})
-	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		most.Store(max(most.Load(), now.Add(1)))
 		<-release
 		now.Add(-1)
@@ -140,16 +140,16 @@ func TestDueJobsRunInTheirOrder(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	now := x.DB.Now()
-	insert(t, x, job.New{Kind: "bulk", Priority: 5, DueAt: now.Add(-time.Hour)})
-	insert(t, x, job.New{Kind: "second"})
-	insert(t, x, job.New{Kind: "first", DueAt: now.Add(-time.Minute)})
-	insert(t, x, job.New{Kind: "later", DueAt: now.Add(time.Hour)})
+	insert(t, x, job.New{Kind: kind("bulk"), Priority: 5, DueAt: now.Add(-time.Hour)})
+	insert(t, x, job.New{Kind: kind("second")})
+	insert(t, x, job.New{Kind: kind("first"), DueAt: now.Add(-time.Minute)})
+	insert(t, x, job.New{Kind: kind("later"), DueAt: now.Add(time.Hour)})
 	order := make(chan string, 10)
 	h := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		order <- j.Kind
 		return finish(ctx, d, j)
 	}}
-	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"bulk": h, "first": h, "second": h, "later": h}}, time.Second)
+	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("bulk"): h, kind("first"): h, kind("second"): h, kind("later"): h}}, time.Second)
 	eventually(t, "the end of the due jobs", func() bool { return len(rows(t, x)) == 1 })
 	if got := <-order + " " + <-order + " " + <-order; got != "first second bulk" {
 		t.Errorf("ran %s", got)
@@ -162,9 +162,9 @@ func TestDueJobsRunInTheirOrder(t *testing.T) {
 func TestASilentWorkerLosesItsJob(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
-	insert(t, x, job.New{Kind: "k"})
+	insert(t, x, job.New{Kind: kind("k")})
 	began, resume, lost := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
 		<-resume
 		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
@@ -182,7 +182,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 	}
 	expire(x)
 	attempts := make(chan int16, 10)
-	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		attempts <- j.Attempt
 		close(resume)
 		if err := wait(t, lost); !errors.Is(err, job.ErrLeaseLost) {
@@ -208,10 +208,10 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
-	insert(t, x, job.New{Kind: "k"})
+	insert(t, x, job.New{Kind: kind("k")})
 	began, second := make(chan struct{}), make(chan struct{})
 	ends := make(chan error, 2)
-	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		if j.Attempt == 1 {
 			close(began)
 			wait(t, second)
@@ -246,7 +246,7 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 			x := apitest.New(t, apitest.Config{})
 			var runs atomic.Int32
 			causes := make(chan error, 10)
-			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 				Do: func(context.Context, *db.DB, job.Job) error { runs.Add(1); return c.do() },
 				Exhausted: func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 					causes <- cause
@@ -254,7 +254,7 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 					return err
 				},
 			}}}, time.Second)
-			insert(t, x, job.New{Kind: "k", MaxAttempts: 2})
+			insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 2})
 			cause := wait(t, causes)
 			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 			if runs.Load() != c.runs || !strings.Contains(cause.Error(), c.says) {
@@ -307,8 +307,8 @@ func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 					return nil
 				},
 			}.OnOutside()
-			x := apitest.New(t, apitest.Config{Handlers: map[string]job.Handler{"k": h}})
-			insert(t, x, job.New{Kind: "k"})
+			x := apitest.New(t, apitest.Config{Handlers: map[job.Kind]job.Handler{kind("k"): h}})
+			insert(t, x, job.New{Kind: kind("k")})
 			total := x.Outlast(func(now time.Duration) {
 				if passed.Swap(int64(now)) == 0 && c.died > 0 {
 					x.Exec(`update job set attempt = attempt + @died where team_id = @team`, db.Args{"died": c.died})
@@ -339,10 +339,10 @@ func TestBackoffGrowsToFiveMinutes(t *testing.T) {
 func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
-	insert(t, x, job.New{Kind: "k"})
+	insert(t, x, job.New{Kind: kind("k")})
 	x.Exec(`update job set attempt = 3 where team_id = @team`, nil)
 	ran := make(chan struct{}, 10)
-	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(context.Context, *db.DB, job.Job) error {
+	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(context.Context, *db.DB, job.Job) error {
 		ran <- struct{}{}
 		return errOurs
 	}}}}, time.Second)
@@ -360,10 +360,10 @@ func TestAPoisonJobIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{})
-			insert(t, x, job.New{Kind: "k"})
+			insert(t, x, job.New{Kind: kind("k")})
 			x.Exec(`update job set attempt = @attempts where team_id = @team`, db.Args{"attempts": attempts})
 			given := make(chan error, 1)
-			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 				Do:        func(context.Context, *db.DB, job.Job) error { t.Error("it runs"); return nil },
 				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { given <- cause; return nil },
 			}}}, time.Second)
@@ -382,16 +382,16 @@ func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{})
 			ended := make(chan struct{}, 10)
-			_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{
-				"k": {
+			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{
+				kind("k"): {
 					Do:        func(context.Context, *db.DB, job.Job) error { return job.Permanent(errOurs) },
 					Exhausted: func(context.Context, *db.Tx, job.Job, error) error { ended <- struct{}{}; return end() },
 				},
-				"other": {Do: finish},
+				kind("other"): {Do: finish},
 			}}, time.Second)
-			insert(t, x, job.New{Kind: "k"})
+			insert(t, x, job.New{Kind: kind("k")})
 			wait(t, ended)
-			insert(t, x, job.New{Kind: "other"})
+			insert(t, x, job.New{Kind: kind("other")})
 			eventually(t, "the end of the other job", func() bool { return len(rows(t, x)) == 1 })
 		})
 	}
@@ -400,9 +400,9 @@ func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
-	insert(t, x, job.New{Kind: "of a newer version"})
-	insert(t, x, job.New{Kind: "known"})
-	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"known": {Do: finish}}}, time.Second)
+	insert(t, x, job.New{Kind: kind("of a newer version")})
+	insert(t, x, job.New{Kind: kind("known")})
+	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("known"): {Do: finish}}}, time.Second)
 	eventually(t, "the end of the known job", func() bool { return len(rows(t, x)) == 1 })
 	stop()
 	if r := rows(t, x)[0]; r.Attempt != 0 || !r.WorkerID.IsZero() {
@@ -414,21 +414,21 @@ func TestBulkWorkHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	for range 5 {
-		insert(t, x, job.New{Kind: "bulk"})
+		insert(t, x, job.New{Kind: kind("bulk")})
 	}
 	release := make(chan struct{})
 	var running, most atomic.Int64
-	_, _ = run(t, x, job.Config{Workers: 1, BulkWorkers: 2, Handlers: map[string]job.Handler{
-		"bulk": {Lane: job.Bulk, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, _ = run(t, x, job.Config{Workers: 1, BulkWorkers: 2, Handlers: map[job.Kind]job.Handler{
+		kind("bulk"): {Lane: job.Bulk, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			<-release
 			return finish(ctx, d, j)
 		}},
-		"quick": {Do: finish},
+		kind("quick"): {Do: finish},
 	}}, time.Second)
 	eventually(t, "the start of two", func() bool { return running.Load() == 2 })
-	insert(t, x, job.New{Kind: "quick"})
+	insert(t, x, job.New{Kind: kind("quick")})
 	eventually(t, "the end of the quick job", func() bool { return len(rows(t, x)) == 5 })
 	close(release)
 	eventually(t, "the end of all", func() bool { return len(rows(t, x)) == 0 })

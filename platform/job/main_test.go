@@ -15,6 +15,9 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
+// kind is a kind of work of a test.
+var kind = apitest.Kind
+
 // patience is how long a test waits for what must happen; nothing is measured by it.
 const patience = 20 * time.Second
 

@@ -95,8 +95,10 @@ type Config struct {
 	// one for each processor. A quarter more, rounded up, is kept for other teams: see package fair.
 	Workers     int
 	BulkWorkers int
-	Handlers    map[string]Handler
+	Handlers    map[Kind]Handler
 	Every       []Every
+	// GiveUp, unless nil, runs in the transaction that gives up a job of a kind that has no handler, after a quarter of an hour.
+	GiveUp func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 	// Poll is how long work can stay unseen when a wake-up is lost; zero means half a second.
 	Poll time.Duration
 	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a database.
@@ -111,11 +113,12 @@ type Config struct {
 // Worker claims and runs jobs. Any number of workers, in any number of processes, share one database.
 type Worker struct {
 	Config
-	id      id.ID
-	lanes   []*lane
-	mu      sync.Mutex
-	running map[id.ID]Job
-	busy    sync.WaitGroup
+	id       id.ID
+	lanes    []*lane
+	handlers map[string]Handler // by the names of their kinds
+	mu       sync.Mutex
+	running  map[id.ID]Job
+	busy     sync.WaitGroup
 }
 
 const channel = "stayledger_job"
@@ -134,12 +137,13 @@ func NewWorker(c Config) *Worker {
 	if c.BulkWorkers == 0 {
 		c.BulkWorkers = runtime.GOMAXPROCS(0)
 	}
+	w := &Worker{Config: c, id: id.New(c.DB.Now()), handlers: map[string]Handler{}, running: map[id.ID]Job{}}
 	kinds := map[Lane][]string{}
 	for kind, h := range c.Handlers {
 		l := cmp.Or(h.Lane, Quick)
-		kinds[l] = append(kinds[l], kind)
+		kinds[l] = append(kinds[l], kind.name)
+		w.handlers[kind.name] = h
 	}
-	w := &Worker{Config: c, id: id.New(c.DB.Now()), running: map[id.ID]Job{}}
 	for l, kinds := range kinds {
 		places := c.BulkWorkers
 		if l == Quick {
@@ -174,6 +178,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { w.listen(ctx) })
 	helpers.Go(func() { w.heartbeat(working) })
+	helpers.Go(func() { w.watchStrays(ctx) })
 	for _, e := range w.Every {
 		helpers.Go(func() { w.repeat(ctx, e) })
 	}
@@ -218,7 +223,7 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	}
 }
 
-// Jobs of a kind that this process does not know are left alone: a newer version of the service, running beside it, knows them.
+// Jobs of a kind that this process does not know are left alone (see watchStrays).
 const claimJobs = `
 	select id, team_id, kind, args, actor_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
 		coalesce(clock_timestamp() - tried_at, interval '0') as trying
@@ -290,7 +295,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		w.mu.Unlock()
 		l.give(j.TeamID)
 	}()
-	h := w.Handlers[j.Kind]
+	h := w.handlers[j.Kind]
 	j.exclusive, j.ungated = h.Exclusive, h.Ungated
 	if h.Timeout == 0 {
 		h.Timeout = time.Minute

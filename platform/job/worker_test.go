@@ -17,12 +17,12 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	began, resume := make(chan struct{}), make(chan struct{})
-	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
 		<-resume
 		return finish(ctx, d, j)
 	}}}}, patience)
-	insert(t, x, job.New{Kind: "k"})
+	insert(t, x, job.New{Kind: kind("k")})
 	wait(t, began)
 	time.AfterFunc(50*time.Millisecond, func() { close(resume) })
 	stop()
@@ -43,12 +43,12 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 			x := apitest.New(t, apitest.Config{})
 			began, hold := make(chan struct{}, 5), make(chan struct{})
 			t.Cleanup(func() { close(hold) })
-			_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
+			_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
 				began <- struct{}{}
 				return c(ctx, hold)
 			}}}}, 10*time.Millisecond)
 			for range 3 {
-				insert(t, x, job.New{Kind: "k"})
+				insert(t, x, job.New{Kind: kind("k")})
 			}
 			for range 3 {
 				wait(t, began)
@@ -73,8 +73,8 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	x := apitest.New(t, apitest.Config{})
 	locked, began, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	ended := make(chan struct{})
-	_, stop := run(t, x, job.Config{Handlers: map[string]job.Handler{
-		"locks": {Do: func(_ context.Context, d *db.DB, j job.Job) error {
+	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{
+		kind("locks"): {Do: func(_ context.Context, d *db.DB, j job.Job) error {
 			defer close(ended)
 			return d.Write(context.Background(), j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 				err := job.Done(ctx, tx, j)
@@ -83,10 +83,10 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 				return err
 			})
 		}},
-		"k": {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error { close(began); <-ctx.Done(); return ctx.Err() }},
+		kind("k"): {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error { close(began); <-ctx.Done(); return ctx.Err() }},
 	}}, 10*time.Millisecond)
-	insert(t, x, job.New{Kind: "locks"})
-	free := insert(t, x, job.New{Kind: "k"})
+	insert(t, x, job.New{Kind: kind("locks")})
+	free := insert(t, x, job.New{Kind: kind("k")})
 	wait(t, locked)
 	wait(t, began)
 	stop()
@@ -108,12 +108,12 @@ func TestAnAttemptIsBounded(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{})
 	causes := make(chan error, 1)
-	_, _ = run(t, x, job.Config{Handlers: map[string]job.Handler{"k": {
+	_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 		Timeout:   10 * time.Millisecond,
 		Do:        func(ctx context.Context, _ *db.DB, _ job.Job) error { <-ctx.Done(); return ctx.Err() },
 		Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { causes <- cause; return nil },
 	}}}, time.Second)
-	insert(t, x, job.New{Kind: "k", MaxAttempts: 1})
+	insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 1})
 	if err := wait(t, causes); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -132,7 +132,7 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 			t.Cleanup(d.Close)
 			x := apitest.New(t, apitest.Config{DB: d})
 			ran := make(chan struct{}, 100)
-			w, stop := run(t, x, job.Config{Poll: time.Hour, Handlers: map[string]job.Handler{"k": {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+			w, stop := run(t, x, job.Config{Poll: time.Hour, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 				ran <- struct{}{}
 				return finish(ctx, d, j)
 			}}}}, time.Second)
@@ -147,7 +147,7 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 			d.SetOnQueued(waker.Wake)
 			deadline := time.After(patience)
 			for heard := false; !heard; { // until the worker listens
-				insert(t, x, job.New{Kind: "k"})
+				insert(t, x, job.New{Kind: kind("k")})
 				select {
 				case <-ran:
 					heard = true
@@ -197,11 +197,11 @@ func TestOperationsUnderWayAreTold(t *testing.T) {
 	told := make(chan []job.Job, 10)
 	hold := make(chan struct{})
 	slow := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error { <-hold; return finish(ctx, d, j) }}
-	insert(t, x, job.New{Kind: "slow", OperationID: operation})
-	insert(t, x, job.New{Kind: "slow"})
-	insert(t, x, job.New{Kind: "fast", OperationID: operation})
+	insert(t, x, job.New{Kind: kind("slow"), OperationID: operation})
+	insert(t, x, job.New{Kind: kind("slow")})
+	insert(t, x, job.New{Kind: kind("fast"), OperationID: operation})
 	_, stop := run(t, x, job.Config{
-		Handlers: map[string]job.Handler{"slow": slow, "fast": {Do: finish}},
+		Handlers: map[job.Kind]job.Handler{kind("slow"): slow, kind("fast"): {Do: finish}},
 		Started: func(_ context.Context, jobs []job.Job, at time.Time) error {
 			if at.IsZero() {
 				t.Error("no instant")

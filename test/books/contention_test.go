@@ -35,13 +35,13 @@ func TestManyWritersDoNotDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := app.NewParts(app.Outside{}, app.Config{})
+	parts := app.Parts(app.Outside{}, app.Config{})
 	x := &team{Team: apitest.New(t, apitest.Config{Endpoints: parts.Endpoints, Handlers: parts.Handlers, Scopes: access.Scopes(), DB: d}), t: t}
 	x.open()
 	c := newContention(t, x)
 
 	working, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	w := job.NewWorker(job.Config{DB: d, Log: slog.New(slog.DiscardHandler), Workers: 4, Handlers: parts.Handlers, Every: ledger.Every(), Poll: 20 * time.Millisecond})
+	w := job.NewWorker(job.Config{DB: d, Log: slog.New(slog.DiscardHandler), Workers: 4, Handlers: parts.Handlers, Every: ledger.Part().Every, Poll: 20 * time.Millisecond})
 	var worker, writers sync.WaitGroup
 	worker.Go(func() { w.Run(working, time.Second) })
 	for i := range contenders {

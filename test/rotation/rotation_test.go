@@ -55,7 +55,7 @@ func TestLinksOfAnOldKey(t *testing.T) {
 		return s
 	}
 	before, during, after := signer(key(1)), signer(key(2), key(1)), signer(key(2))
-	x := apitest.New(t, apitest.Config{Endpoints: file.Endpoints(store, before)})
+	x := apitest.New(t, apitest.Config{Endpoints: file.Part(store, before).Endpoints})
 	kept, err := file.Keep(t.Context(), x.DB, x.Scope(), store, func(w io.Writer) error {
 		_, err := io.WriteString(w, "content")
 		return err
@@ -74,7 +74,7 @@ func TestLinksOfAnOldKey(t *testing.T) {
 		signer   *blob.Signer
 		old, new int
 	}{{"before", before, 200, 404}, {"during", during, 200, 200}, {"after", after, 404, 200}} {
-		server := api.NewServer(x.Server().Config, file.Endpoints(store, c.signer))
+		server := api.NewServer(x.Server().Config, file.Part(store, c.signer).Endpoints)
 		for link, want := range map[string]int{oldLink: c.old, newLink: c.new} {
 			answer := httptest.NewRecorder()
 			server.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, link, nil))

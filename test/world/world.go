@@ -55,8 +55,8 @@ func New(t testing.TB, changes ...func(*app.Outside)) *World {
 	for _, f := range changes {
 		f(&o)
 	}
-	parts := app.NewParts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
-	w := &World{T: t, Box: box, Team: apitest.New(t, apitest.Config{Endpoints: parts.Endpoints, Handlers: parts.Handlers, Scopes: access.Scopes()})}
+	all := app.Parts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
+	w := &World{T: t, Box: box, Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()})}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}
 	var chart struct {

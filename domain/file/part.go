@@ -1,0 +1,11 @@
+package file
+
+import (
+	"stayledger/platform/blob"
+	"stayledger/platform/parts"
+)
+
+// Part is stored files and attachments.
+func Part(store blob.Store, signer *blob.Signer) parts.Part {
+	return parts.Part{Endpoints: endpoints(store, signer), Every: every(store)}
+}

@@ -1,0 +1,8 @@
+package layout
+
+import "stayledger/platform/parts"
+
+// Part is the layouts of statements.
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints()}
+}

@@ -1,0 +1,8 @@
+package reservation
+
+import "stayledger/platform/parts"
+
+// Part is reservations.
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints(), Handlers: handlers()}
+}

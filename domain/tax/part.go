@@ -1,0 +1,8 @@
+package tax
+
+import "stayledger/platform/parts"
+
+// Part is tax rates.
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints()}
+}

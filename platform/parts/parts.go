@@ -1,0 +1,48 @@
+// Package parts is what the packages of the domain give to the service: each noun has one Part, and the service is their sum.
+package parts
+
+import (
+	"fmt"
+
+	"stayledger/platform/api"
+	"stayledger/platform/job"
+)
+
+// Part is what one noun contributes.
+type Part struct {
+	// Endpoints stand in the order in which the reference shows them.
+	Endpoints []api.Endpoint
+	// Handlers do the jobs of the noun, which can be asked for by other nouns.
+	Handlers map[job.Kind]job.Handler
+	// Every is what the service repeats by itself.
+	Every []job.Every
+}
+
+// Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a route, give an endpoint or
+// periodic work the same name: one of the two would never be heard of.
+func Join(parts ...Part) Part {
+	sum := Part{Handlers: map[job.Kind]job.Handler{}}
+	seen := map[string]bool{}
+	once := func(what, name string) {
+		if seen[what+name] {
+			panic(fmt.Sprintf("parts: %s %s is there twice", what, name))
+		}
+		seen[what+name] = true
+	}
+	for _, p := range parts {
+		for i := range p.Endpoints {
+			e := &p.Endpoints[i]
+			once("route", e.Method+" "+e.Path)
+			once("endpoint", e.ID)
+		}
+		for kind, h := range p.Handlers {
+			once("work of kind", kind.String())
+			sum.Handlers[kind] = h
+		}
+		for _, e := range p.Every {
+			once("periodic work", e.Name)
+		}
+		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
+	}
+	return sum
+}

@@ -1,0 +1,49 @@
+package parts_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apitest"
+	"stayledger/platform/job"
+	"stayledger/platform/parts"
+)
+
+func whole() parts.Part {
+	return parts.Part{
+		Endpoints: []api.Endpoint{{Method: "GET", Path: "/toys", ID: "listToys"}},
+		Handlers:  map[job.Kind]job.Handler{apitest.Kind("toy.wind"): {Timeout: time.Second}},
+		Every:     []job.Every{{Name: "toy-purge"}},
+	}
+}
+
+func TestTwoOfOneNamePanic(t *testing.T) {
+	t.Parallel()
+	for told, p := range map[string]parts.Part{
+		"route GET /toys":            {Endpoints: []api.Endpoint{{Method: "GET", Path: "/toys", ID: "other"}}},
+		"endpoint listToys":          {Endpoints: []api.Endpoint{{Method: "GET", Path: "/others", ID: "listToys"}}},
+		"work of kind toy.wind":      {Handlers: map[job.Kind]job.Handler{apitest.Kind("toy.wind"): {}}},
+		"periodic work toy-purge is": {Every: []job.Every{{Name: "toy-purge"}}},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, told) {
+					t.Errorf("%s: %s", told, got)
+				}
+			}()
+			parts.Join(whole(), p)
+		}()
+	}
+}
+
+func TestJoinKeepsAll(t *testing.T) {
+	t.Parallel()
+	sum := parts.Join(whole(), parts.Part{Endpoints: []api.Endpoint{{Method: "POST", Path: "/toys", ID: "makeToy"}}}, parts.Part{})
+	if len(sum.Endpoints) != 2 || sum.Endpoints[0].ID != "listToys" || sum.Endpoints[1].ID != "makeToy" || len(sum.Every) != 1 ||
+		sum.Handlers[apitest.Kind("toy.wind")].Timeout != time.Second {
+		t.Errorf("%+v", sum)
+	}
+}
