@@ -164,16 +164,18 @@ func (b *banked) open(ctx context.Context, tx *db.Tx, o opening) (*transaction.T
 	case stored != nil && o.amount == 0:
 		return nil, transaction.Remove(ctx, tx, *stored, false, ledger.Lenience{})
 	case stored != nil:
-		return transaction.Change(ctx, tx, *stored, &transaction.Update{
+		moved, err := transaction.Change(ctx, tx, *stored, &transaction.Update{
 			Status: transaction.Active, Date: &o.at, AccountID: api.Set(o.bank), Currency: api.Set(*b.BankingCurrency), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
+		return transaction.Shown(ctx, tx, moved, err)
 	case o.amount == 0:
 		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
 	default:
-		return transaction.Add(ctx, tx, &transaction.Create{
+		made, err := transaction.Add(ctx, tx, &transaction.Create{
 			Type: transaction.Deposit, Date: o.at, IsOpeningBalance: true, Currency: api.Set(*b.BankingCurrency), AccountID: api.Set(o.bank),
 			Description: api.Set("Opening balance of the bank account"), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
+		return transaction.Shown(ctx, tx, made, err)
 	}
 }
 

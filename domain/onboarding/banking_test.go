@@ -81,7 +81,8 @@ func TestBankingBeginsWithTheStartingBalance(t *testing.T) {
 	for path, want := range map[string]string{
 		"id": b.codes["1000"].String(), "archivedRecords": "1", "unArchivedRecords": "0", "transaction.total": "5000", "transaction.date": "2025-12-31",
 		"transaction.isOpeningBalance": "true", "transaction.type": "deposit", "transaction.lines.0.assignment": "openingBalance",
-		"transaction.lines.0.party": "manager", "transaction.accountId": b.codes["1000"].String(),
+		"transaction.lines.0.party": "manager", "transaction.accountId": b.codes["1000"].String(), "transaction.lock.status": "open",
+		"transaction.journalStatus.status": "current",
 	} {
 		if got := r.String(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -176,7 +177,13 @@ func TestBankingRespectsTheLocks(t *testing.T) {
 		return err
 	})
 	b.Post(b.path+"/banking-init", map[string]any{"startingBalanceAmount": 200}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
-	b.Post(b.path+"/banking-init", nil).Want(200)
+	again := b.Post(b.path+"/banking-init", nil).Want(200)
+	read := b.Get("/transactions/" + again.ID("transaction.id").String()).Want(200)
+	for _, field := range []string{"lock", "journalStatus", "issues"} {
+		if got, want := again.String("transaction."+field), read.String(field); got != want {
+			t.Errorf("%s of the transaction is told as %s, but reads as %s", field, got, want)
+		}
+	}
 	if got := b.Get(b.path).Int("banking.balance.opening"); got != 100 {
 		t.Errorf("the opening balance is %d", got)
 	}

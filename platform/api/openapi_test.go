@@ -188,6 +188,21 @@ func TestAnswersFitTheDescription(t *testing.T) {
 	}
 }
 
+// What the harness holds every answer to: a nullable object is checked inside.
+func TestAnswersAreHeldToTheDescription(t *testing.T) {
+	t.Parallel()
+	s := newTeam(t).Server()
+	const toy = `{"id":"0198a5a5-0000-7000-8000-000000000000","kind":"owner","name":"n","nickname":null,"createdAt":"2026-01-02T03:04:05.678Z","place":`
+	for place, departs := range map[string]string{
+		`null}`: "", `{"city":"Rome","zip":null}}`: "", `{"city":5,"zip":null}}`: "place city", `{"zip":null}}`: "place city", `{"city":"Rome","zip":null,"more":1}}`: "place more", `[]}`: "place",
+	} {
+		err := s.Conforms(s.Find(http.MethodPost, "/toys"), http.StatusCreated, []byte(toy+place))
+		if (err != nil) != (departs != "") || err != nil && !strings.Contains(err.Error(), "["+departs+"]") {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}
+
 func TestSchemaLocationsExist(t *testing.T) {
 	t.Parallel()
 	at := description(t)
