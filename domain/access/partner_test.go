@@ -53,13 +53,13 @@ func texts(ids ...id.ID) []string {
 	return out
 }
 
-// Proves: AUTH-02, AUTH-05, AUTH-10, AUTH-11, AUTH-12, AUTH-26, OPEN-16.
+// Proves: AUTH-02, AUTH-05, AUTH-10, AUTH-11, AUTH-12, AUTH-26, OPEN-16, OPEN-67, ERR-89.
 func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.estate()
 	for region, want := range map[string][]string{
-		"": texts(e.us, e.ca, e.eu, e.sa), "us": texts(e.us), "ca": texts(e.ca), "sa": texts(e.sa), "ap": {},
+		"": texts(e.us, e.ca, e.eu, e.sa), "us": texts(e.us), "ca": texts(e.ca),
 	} {
 		for _, header := range []string{"", e.us.String(), w.unreached()} {
 			if got := w.get("/teams", e.key, "x-data-region", region, "x-team-id", header).listed(); !slices.Equal(got, want) {
@@ -69,6 +69,11 @@ func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 	}
 	if got := w.get("/teams", e.key, "x-data-region", "eu").refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":"`+elsewhere+`","dataRegion":"eu"}` {
 		t.Errorf("a region that is served elsewhere: %s", got)
+	}
+	for _, region := range []string{"ap", "sa"} { // known, with and without teams of the partner, and nobody serves them
+		if got := w.get("/teams", e.key, "x-data-region", region).refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":null,"dataRegion":"`+region+`"}` {
+			t.Errorf("a region that nobody serves: %s", got)
+		}
 	}
 	for _, region := range []string{"US", "asia", "us,eu"} {
 		if a := w.get("/teams", e.key, "x-data-region", region).refused(apierr.CodeBadRequest, ""); !strings.Contains(a.body, `"path":["x-data-region"]`) {
@@ -205,11 +210,11 @@ func TestPartnersReadTheirOwnOperationsInOneRegion(t *testing.T) {
 	check(e.key, own, 1)
 	check(e.key, own, 1, "x-data-region", "us")
 	check(e.key, "", 0, "x-data-region", "ca")
-	check(e.key, "", 0, "x-data-region", "ap")
 	for _, path := range []string{"/operations", "/operations/" + own} {
 		if got := w.get(path, e.key, "x-data-region", "eu").refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":"`+elsewhere+`","dataRegion":"eu"}` {
 			t.Errorf("%s: %s", path, got)
 		}
+		w.get(path, e.key, "x-data-region", "ap").refused(apierr.CodeMisdirectedRequest, "")
 		w.get(path, e.key, "x-data-region", "mars").refused(apierr.CodeBadRequest, "")
 	}
 	for _, region := range []string{"us", "ca", "eu", "ap", "sa"} {

@@ -96,13 +96,27 @@ func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*members
 	return nil, missingSelection()
 }
 
-// slice refuses a regional slice that another deployment serves. A region without any deployment is an empty slice.
+// slice refuses a regional slice that this deployment does not serve.
 func (g *Gate) slice(region Region) error {
-	_, here := g.Regions[region]
-	if base, elsewhere := g.Elsewhere[region]; elsewhere && !here {
-		return errMisdirected.With(map[string]any{"dataRegion": region, "apiBaseUrl": base})
+	if region == "" {
+		return nil
 	}
-	return nil
+	return g.here(region, nil)
+}
+
+// here refuses a region that is not served by this deployment, with the base address of the one that serves it, which is null when none does.
+func (g *Gate) here(region Region, team *id.ID) error {
+	if _, here := g.Regions[region]; here {
+		return nil
+	}
+	detail := map[string]any{"dataRegion": region, "apiBaseUrl": nil}
+	if base, known := g.Elsewhere[region]; known {
+		detail["apiBaseUrl"] = base
+	}
+	if team != nil {
+		detail["teamId"] = *team
+	}
+	return errMisdirected.With(detail)
 }
 
 // served refuses a team that is gone or that another deployment serves.
@@ -110,15 +124,12 @@ func (g *Gate) served(t *membership, selected bool) (*membership, error) {
 	if t.Status == "deleted" {
 		return nil, errTeamDeleted
 	}
-	if _, here := g.Regions[t.Region]; !here {
-		detail := map[string]any{"dataRegion": t.Region, "apiBaseUrl": nil}
-		if base, known := g.Elsewhere[t.Region]; known {
-			detail["apiBaseUrl"] = base
-		}
-		if selected {
-			detail["teamId"] = t.ID
-		}
-		return nil, errMisdirected.With(detail)
+	var named *id.ID
+	if selected {
+		named = &t.ID
+	}
+	if err := g.here(t.Region, named); err != nil {
+		return nil, err
 	}
 	return t, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stayledger/domain/access"
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -147,6 +148,14 @@ func TestMeIsForBearerSessions(t *testing.T) {
 		w.get("/me", secret).refused(apierr.CodeForbidden, "Route is not open to this kind of credential")
 	}
 	w.get("/me", "").refused(apierr.CodeUnauthorized, "")
+	endpoint := w.server.Find("GET", "/me")
+	for kind, open := range map[api.Credential]bool{api.User: true, api.Owner: true, api.TeamKey: false, api.PartnerKey: false} {
+		if slices.Contains(endpoint.Credentials(), kind) != open {
+			t.Errorf("the description opens GET /me to %v", endpoint.Credentials())
+		}
+	}
+	_, owner := w.person(access.Member{Team: one, Contact: &contact, Scopes: access.OwnerScopes()})
+	w.get("/me", owner).want(200)
 	me := w.get("/me", token).want(200).tree()
 	teams, _ := me["teams"].([]any)
 	email, _ := me["email"].(string)

@@ -227,14 +227,14 @@ func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/me", ID: "getMe", Tag: "Access", Summary: "Read the signed-in user",
-			Doc: "For signed-in users only; a key gets 403, and so does the session of an owner link, which has no user.", Open: []api.Credential{api.User}, Selection: api.NoTeam,
+			Doc: "For signed-in users only; a key gets 403, and so does the session of an owner link, which has no user.", Open: []api.Credential{api.User, api.Owner}, Selection: api.NoTeam,
 		}, func(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (out *Me, err error) {
 			err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 				out, err = me(ctx, tx, scope.Actor.User)
 				return err
 			})
 			if errors.Is(err, db.ErrNoRows) {
-				return nil, apierr.Unauthorized
+				return nil, apierr.RouteClosed // the session of an owner link acts as its link
 			}
 			return out, err
 		}),

@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -18,20 +17,15 @@ type Ref struct {
 	action    id.ID
 }
 
-// Resolve reads the identifier. A typed identifier that means nothing is unknown rather than malformed (AUTH-45).
+// Resolve reads the identifier. One that is malformed, typed or not, names no operation: it is as unknown as any other (AUTH-45).
 func (r *Ref) Resolve() []apierr.Issue {
 	var err error
 	if r.operation, err = id.Parse(r.ID); err == nil {
 		return nil
 	}
-	if r.operation, _ = id.ParseTyped("op", r.ID); !r.operation.IsZero() {
-		return nil
-	}
+	r.operation, _ = id.ParseTyped("op", r.ID)
 	r.action, _ = id.ParseTyped("act", r.ID)
-	if strings.HasPrefix(r.ID, "op_") || strings.HasPrefix(r.ID, "act_") {
-		return nil
-	}
-	return []apierr.Issue{{Message: "Value is not an operation identifier", Code: "uuid", Path: []any{"id"}, Schema: "path"}}
+	return nil
 }
 
 // Find reads the operation that a resolved reference names, as far as the caller may read it; it fails with apierr.NotFound.

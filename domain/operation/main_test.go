@@ -58,6 +58,7 @@ type task struct {
 	Refuse bool   `json:"refuse,omitempty"`
 	Break  string `json:"break,omitempty"`
 	Panic  bool   `json:"panic,omitempty"`
+	Slow   bool   `json:"slow,omitempty"`
 }
 
 type toyInput struct{ Body toyBody }
@@ -124,6 +125,14 @@ func (t task) land(ctx context.Context, tx *db.Tx, run operation.Run) error {
 	if t.Note != "" {
 		_, err := tx.Exec(ctx, `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @user, @note, @attempt::int, @now)`,
 			db.Args{"team": tx.Team, "id": tx.NewID(), "user": tx.Actor.User, "note": "note " + t.Note, "attempt": run.Attempt, "now": tx.Now})
+		if err != nil {
+			return err
+		}
+	}
+	if t.Slow { // and tells when it was done
+		_, err := tx.Exec(ctx, `with slept as materialized (select pg_sleep(0.05))
+			insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at)
+			select @team, @id, @user, 'slow work ended', '', clock_timestamp() from slept`, db.Args{"team": tx.Team, "id": tx.NewID(), "user": tx.Actor.User})
 		if err != nil {
 			return err
 		}

@@ -49,6 +49,24 @@ func TestQueuedRunningCompleted(t *testing.T) {
 	}
 }
 
+// The work of a task in its own transaction takes as long as it takes; the operation has finished after it.
+// Proves: OPS-20, OPS-88.
+func TestAnOperationFinishesWhenItsWorkIsDone(t *testing.T) {
+	t.Parallel()
+	x := newToy(t)
+	one := x.start(object{"type": "export", "tasks": []object{{"note": "slow", "slow": true}}})
+	x.Work()
+	var ended time.Time
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		ended, err = db.Get[time.Time](ctx, tx, `select created_at from audit_action where team_id = @team and endpoint = 'slow work ended'`, db.Args{"team": tx.Team})
+		return err
+	})
+	finished, err := time.Parse(time.RFC3339, x.read(one).String("finishedAt"))
+	if err != nil || finished.Before(ended.Truncate(time.Millisecond)) {
+		t.Errorf("finished at %v, its work ended at %v (%v)", finished, ended, err)
+	}
+}
+
 // A single task can settle before its start was told.
 // Proves: OPS-19, OPS-87, OPS-88, OPS-89.
 func TestQueuedCanSettleAtOnce(t *testing.T) {

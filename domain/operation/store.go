@@ -49,10 +49,11 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	return nil
 }
 
-// settlement is the call that settles a task. It can be the last of its operation, so whoever waits for that is told.
+// settlement is the call that settles a task. It can be the last of its operation, so whoever waits for that is told. The operation has finished
+// when the work is done, not when its transaction began.
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	tx.MarkSettled()
-	return db.Stmt{SQL: `operation_settle(@team, @id, @code, @started, @now, @strict)`, Args: db.Args{
+	return db.Stmt{SQL: `operation_settle(@team, @id, @code, @started, greatest(@now, clock_timestamp()), @strict)`, Args: db.Args{
 		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now, "strict": code == nil,
 	}}
 }

@@ -36,9 +36,6 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 
 // answerType is the declared type of an answer, or nil.
 func (e *Endpoint) answerType(status int) reflect.Type {
-	if e.kind == kindStream && status == http.StatusRequestedRangeNotSatisfiable {
-		return e.out // the standard library's own plain answer
-	}
 	if slices.Contains(e.failures(), status) {
 		return reflect.TypeFor[apierr.Envelope]()
 	}

@@ -318,7 +318,7 @@ func (e *Endpoint) failures() []int {
 		out = append(out, 422)
 	}
 	if e.kind == kindStream {
-		out = append(out, http.StatusRequestedRangeNotSatisfiable)
+		out = append(out, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable)
 	}
 	return out
 }

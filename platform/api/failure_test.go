@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -150,6 +151,7 @@ func TestADryRunAnswersAndKeepsNothing(t *testing.T) {
 	}
 }
 
+// Proves: ERR-01.
 func TestStreamsServeRangesAndValidators(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
@@ -161,6 +163,15 @@ func TestStreamsServeRangesAndValidators(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 	x.Get("/file", "If-None-Match", `"v1"`).Want(http.StatusNotModified)
+	for _, header := range [][]string{{"If-Match", `"v2"`, "412", "preconditionFailed"}, {"Range", "bytes=10-", "416", "rangeNotSatisfiable"}, {"Range", "bytes=b-a", "416", "rangeNotSatisfiable"}} {
+		r := x.Get("/file", header[0], header[1])
+		if strconv.Itoa(r.Status) != header[2] || r.String("code") != "BAD_REQUEST" || r.String("issues.0.code") != header[3] || r.Header.Get("Content-Disposition") != "" {
+			t.Errorf("%v: %d %v %s", header, r.Status, r.Header, r.Body)
+		}
+	}
+	if r := x.Get("/file", "Range", "bytes=10-"); r.Header.Get("Content-Range") != "bytes */10" {
+		t.Errorf("the length is told as %q", r.Header.Get("Content-Range"))
+	}
 }
 
 // halfway is content of ten bytes that breaks off in the middle.

@@ -145,7 +145,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestConte
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
 		r.Header.Del("Range") // each one costs a request to an object store; a server may answer with the whole
 	}
-	record := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	record := &streamWriter{ResponseWriter: w, status: http.StatusOK}
 	content := &contentReader{ReadSeeker: c.Reader}
 	http.ServeContent(record, r, "", c.Modified, content)
 	rc.cause = content.failed // the client sees that bytes are missing; the log says why
@@ -167,15 +167,47 @@ func (c *contentReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type statusRecorder struct {
+// What the standard library refuses of a download keeps the status that HTTP has for it, since clients that resume downloads act upon it. The
+// contract has no code for either.
+var refusedStreams = map[int]*apierr.Error{
+	http.StatusPreconditionFailed: apierr.New(apierr.CodeBadRequest, "", "File is not the one that was asked for").At(
+		apierr.Issue{Message: "Precondition is not met", Code: "preconditionFailed", Schema: "header"}),
+	http.StatusRequestedRangeNotSatisfiable: apierr.New(apierr.CodeBadRequest, "", "Range lies outside the file").At(
+		apierr.Issue{Message: "Range lies outside the file or is malformed", Code: "rangeNotSatisfiable", Path: []any{"Range"}, Schema: "header"}),
+}
+
+// streamWriter notes the status of a stream and tells refusals in the envelope.
+type streamWriter struct {
 	http.ResponseWriter
-	status int
+	status  int
+	refused bool
 }
 
 // WriteHeader notes the status and sends it.
-func (r *statusRecorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
+func (s *streamWriter) WriteHeader(status int) {
+	s.status = status
+	refusal := refusedStreams[status]
+	if refusal == nil {
+		s.ResponseWriter.WriteHeader(status)
+		return
+	}
+	s.refused = true
+	h := s.Header()
+	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag", "Last-Modified"} {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "application/json")
+	s.ResponseWriter.WriteHeader(status)
+	_ = json.NewEncoder(s.ResponseWriter).Encode(refusal.Body()) // the client is gone, or reads it
+}
+
+// Write sends bytes of the stream; of a refusal nothing but the envelope is sent.
+func (s *streamWriter) Write(b []byte) (int, error) {
+	if s.refused {
+		return len(b), nil
+	}
+	return s.ResponseWriter.Write(b)
 }
 
 // fail renders an error in the one envelope. What is not a condition of the contract becomes a static 500 and is logged with its cause.
