@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"stayledger/domain/access"
-	"stayledger/domain/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -20,13 +19,13 @@ const tag = "Owner access"
 // to people outside the team.
 func (p Post) endpoints() []api.Endpoint {
 	return []api.Endpoint{
-		api.External(api.Endpoint{
-			Method: "POST", Path: "/statements/{id}/owner-links", ID: makeLinkID, Tag: tag, Summary: "Make a link that opens a statement for one owner",
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/statements/{id}/owner-links", ID: "createOwnerLink", Tag: tag, Summary: "Make a link that opens a statement for one owner",
 			Doc: "The address is shown once. The link is valid for 30 days; whoever has it reads the statements of the owner's listings without " +
 				"signing in. Every call makes a new link: an Idempotency-Key is not kept, since the answer holds a secret. Fails with 404 for an unknown " +
 				"statement, with 400 for one that is not published (issue notPublished) and for a contact that is unknown (notFound), no member of the " +
 				"statement's ownership (notMember) or archived (inactive).",
-			Scopes: []string{"statements:publish"}, Status: 201,
+			Scopes: []string{"statements:publish"}, Status: 201, Secret: true,
 		}, p.makeLink),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statements/{id}/owner-links", ID: "listOwnerLinks", Tag: tag, Summary: "List the links to a statement",
@@ -52,8 +51,6 @@ func (p Post) endpoints() []api.Endpoint {
 	}
 }
 
-const makeLinkID = "createOwnerLink"
-
 type makeLinkInput struct {
 	ID   id.ID `path:"id"`
 	Body struct {
@@ -68,22 +65,15 @@ type Link struct {
 	ExpiresAt day.Instant `json:"expiresAt"`
 }
 
-// makeLink writes in a transaction of its own, so that the edge keeps no copy of the answer; it records its action itself.
-func (p Post) makeLink(ctx context.Context, d *db.DB, scope db.Scope, in *makeLinkInput) (*Link, error) {
-	var made *access.NewOwnerLink
-	scope.Action = id.New(d.Now())
-	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		pub, err := published(ctx, tx, in.ID)
-		if err != nil {
-			return err
-		}
-		if err := pub.check(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
-			return err
-		}
-		tx.AtEnd(audit.Record(tx, &api.Endpoint{ID: makeLinkID}))
-		made, err = access.MakeOwnerLink(ctx, tx, in.ID, in.Body.ContactID)
-		return err
-	})
+func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link, error) {
+	pub, err := published(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := pub.check(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
+		return nil, err
+	}
+	made, err := access.MakeOwnerLink(ctx, tx, in.ID, in.Body.ContactID)
 	if err != nil {
 		return nil, err
 	}

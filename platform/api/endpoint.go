@@ -65,6 +65,8 @@ type Endpoint struct {
 	DryRun bool
 	// Exclusive routes change what many journals are derived from: no other write of the team runs beside them.
 	Exclusive bool
+	// Secret routes answer with a secret that is shown once: no Idempotency-Key keeps the answer.
+	Secret bool
 	// Frozen routes also work while the team's writes are frozen.
 	Frozen bool
 	// Status of a success; 0 means 200.

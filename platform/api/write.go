@@ -76,7 +76,7 @@ var (
 
 // takesKey reports whether requests can name an Idempotency-Key: a POST, for a team, whose answer is kept with what it changed.
 func (e *Endpoint) takesKey() bool {
-	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && e.Selection != NoTeam
+	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && !e.Secret && e.Selection != NoTeam
 }
 
 // readKey takes the Idempotency-Key of a request and what tells its body from another.

@@ -462,12 +462,26 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 	x.server.ServeHTTP(w, r)
 	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path}
 	answer.checkEnvelope()
+	x.checkAudit(method, path, answer)
 	if e := x.server.Find(method, path); e != nil && !slices.Contains(x.config.Undescribed, e.ID) {
 		if err := x.server.Conforms(e, answer.Status, answer.Body); err != nil {
 			x.t.Errorf("%s %s: %v: %s", method, path, err, answer.Body)
 		}
 	}
 	return answer
+}
+
+// checkAudit holds every mutation that a credential is needed for to its audit headers (AUD-10, AUD-11).
+func (x *Team) checkAudit(method, path string, answer *Response) {
+	x.t.Helper()
+	e := x.server.Find(method, path)
+	if e == nil || !e.Mutates() || e.Public || answer.Status >= http.StatusBadRequest {
+		return
+	}
+	kept := !strings.Contains(path, "dryRun=true")
+	if h := answer.Header; h.Get("X-Service-Audit-Should-Poll") == "" || (h.Get("X-Service-Audit-Action-Id") != "") != kept {
+		x.t.Errorf("%s %s: audit headers: %v", method, path, h)
+	}
 }
 
 // Work runs the team's jobs until none is left that runs or is due soon: retries are waited for, appointments are not.
