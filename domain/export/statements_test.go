@@ -42,7 +42,7 @@ func TestStatementsPDF(t *testing.T) {
 		t.Error("POST gives another document than GET")
 	}
 
-	both := w.awaited("/statements/pdf", "dateRange", "2026-01-01...2026-03-01", "sort", "startAt", "locale", "en-GB")
+	both := w.awaited("/statements/pdf", "dateRange", "2026-01-01...2026-02-28", "sort", "startAt", "locale", "en-GB")
 	wantTexts(t, both.Body, "1 Jan 2026 – 31 Jan 2026", "1 Feb 2026 – 28 Feb 2026", "$1,000.00", "$921.55")
 	if n := count(texts(t, both.Body), "Page 1 of 1"); n != 2 { // A4 is longer than Letter
 		t.Errorf("%d statements are of one page", n)
@@ -81,7 +81,7 @@ func TestStatementsPDFBatch(t *testing.T) {
 		t.Error("the GET started an operation")
 	}
 	w.Get("/statements/pdf/batch?status=everything").Want(400)
-	got := w.queued("/statements/pdf/batch", object{"dateRange": "2026-01-01...2026-03-01"})
+	got := w.queued("/statements/pdf/batch", object{"dateRange": "2026-01-01...2026-02-28"})
 	if ct := got.Header.Get("Content-Type"); ct != "application/zip" {
 		t.Errorf("content type %s", ct)
 	}
@@ -144,7 +144,7 @@ func TestStatementsPDFLimits(t *testing.T) {
 		w := newWorldOf(t, export.Config{Limits: limits})
 		w.books()
 		w.awaited("/statements/pdf", "month", "2026-02")
-		wantRequiresPost(t, w.Get("/statements/pdf?dateRange=2026-01-01...2026-03-01").WantError(apierr.CodeExportRequiresPost, "").Body)
+		wantRequiresPost(t, w.Get("/statements/pdf?dateRange=2026-01-01...2026-02-28").WantError(apierr.CodeExportRequiresPost, "").Body)
 		if t.Failed() {
 			t.Log(name)
 		}

@@ -63,7 +63,7 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 // createRecurringFee does otherwise.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	f := drafted(tx, b)
-	return f, (&change{after: f}).check(ctx, tx)
+	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)
 }
 
 func drafted(tx *db.Tx, b *Create) *Fee {

@@ -80,7 +80,8 @@ func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
 	}
-	return c.after.design(), nil
+	c.listings = &b.ListingIDs
+	return c.after.design(), c.checkListings(ctx, tx)
 }
 
 func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {

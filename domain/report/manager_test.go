@@ -108,4 +108,8 @@ func TestManagerStatementsList(t *testing.T) {
 	j.Get("/reports/manager-statements/detail?startAt=2026-02&endAt=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endAt")
 	j.Get("/reports/manager-statements/detail?startAt=2026-02").WantError(apierr.CodeBadRequest, "").WantIssue("required", "endAt")
 	j.Get("/reports/manager-statements?currency=zzz").WantError(apierr.CodeBadRequest, "")
+	for _, path := range []string{"/reports/manager-statements", "/reports/manager-statements/detail?startAt=2026-01&endAt=2026-01"} {
+		j.As([]string{"reports:read", "pm-statements:export"}, nil).Get(path).WantError(apierr.CodeForbidden, "")
+		j.As([]string{"pm-statements:read"}, nil).Get(path).Want(200)
+	}
 }

@@ -44,7 +44,7 @@ func (p *SummaryPeriod) Last() End { return End{p.EndAt.LastOfMonth()} }
 
 func (p *SummaryPeriod) statements(currency money.Currency) statement.Filter {
 	return statement.Filter{
-		DateRange: p.First().String() + "..." + p.Last().String(), IsDateRangeEndInclusive: true, ListingIDs: p.ListingIDs,
+		DateRange: p.First().String() + "..." + p.Last().String(), ListingIDs: p.ListingIDs,
 		Currency: string(currency), Sort: "listing",
 	}
 }

@@ -88,7 +88,7 @@ func TestOwnerSummariesAreTheStatements(t *testing.T) {
 	if len(got.Data) != 3 || got.Data[0].Contact.ContactID != w.ann || got.Data[1].Contact.ContactID != w.ben || got.Data[2].Contact.ContactID != w.cid {
 		t.Fatalf("owners %+v", got.Data)
 	}
-	of := w.statements("dateRange=2026-01-01...2026-03-01")
+	of := w.statements("dateRange=2026-01-01...2026-02-28")
 	if len(of) != 6 {
 		t.Fatalf("%d statements", len(of))
 	}

@@ -178,7 +178,7 @@ func compareListings(a, b *string, aID, bID *id.ID) int {
 
 // reconciliationEndpoints are the reports on whose money the trust holds.
 func reconciliationEndpoints() []api.Endpoint {
-	scopes := []string{"reports:read"}
+	scopes, managing := []string{"reports:read"}, []string{"pm-statements:read"}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/guest-balances", ID: "getGuestBalances", Tag: "Reports", Summary: "Guest balances", Scopes: scopes,
@@ -191,11 +191,11 @@ func reconciliationEndpoints() []api.Endpoint {
 				"reservations; the totals are those of all pages. What is remitted does not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
 		}, taxLiability),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/manager-statements", ID: "listManagerStatements", Tag: "Reports", Summary: "Manager statements", Scopes: scopes,
+			Method: "GET", Path: "/reports/manager-statements", ID: "listManagerStatements", Tag: "Reports", Summary: "Manager statements", Scopes: managing,
 			Doc: "The manager's part of the trust month by month, newest first, up to the current month. Never saved: it follows the books.",
 		}, managerStatements),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/manager-statements/detail", ID: "getManagerStatement", Tag: "Reports", Summary: "Manager statement", Scopes: scopes,
+			Method: "GET", Path: "/reports/manager-statements/detail", ID: "getManagerStatement", Tag: "Reports", Summary: "Manager statement", Scopes: managing,
 			Doc: "The manager's part of the trust over a period, and how much of it can be drawn at its end.",
 		}, managerStatement),
 		api.Read(api.Endpoint{

@@ -19,7 +19,7 @@ import (
 type FeePreviewRequest struct {
 	ReservationID  id.ID       `json:"reservationId"`
 	RecurringFeeID *id.ID      `json:"recurringFeeId,omitempty" doc:"A stored fee; else fee."`
-	Fee            *fee.Create `json:"fee,omitempty" doc:"A fee that is not stored; its listingSubscriptions are ignored."`
+	Fee            *fee.Create `json:"fee,omitempty" doc:"A fee that is not stored; its listingSubscriptions are checked and change nothing."`
 }
 
 // Resolve wants exactly one fee.

@@ -109,6 +109,9 @@ func TestFeePreviewOfStoredFees(t *testing.T) {
 	fee(20_000, object{"recurringFeeId": stored.ID("id")})
 	b.Put("/reservations/"+r.String("id"), object{"generalLedgerPostingAt": "2031-05-05"}).Want(200)
 	fee(2, object{"recurringFeeId": stored.ID("id")})
+	unknown := id.New(b.DB.Now())
+	b.Post(path, object{"reservationId": r.ID("id"), "fee": b.fee("listingSubscriptions", []any{object{"listingId": unknown}})}).
+		WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "fee.listingSubscriptions.0.listingId")
 	b.Delete("/recurring-fees/" + stored.String("id") + "?onLocked=archive").Want(204)
 	fee(10_000, object{"fee": b.fee("defaultRate", 10_000)})
 	b.Post(path, object{"reservationId": r.ID("id"), "recurringFeeId": stored.ID("id")}).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "recurringFeeId")

@@ -25,7 +25,7 @@ type Filter struct {
 	Status                  Status     `query:"status" json:"status,omitempty"`
 	Search                  string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name of the listing or of an owner, or of a reference: uniqueRef of the statement or its listing, shortRef of a saved statement."`
 	DateRange               string     `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"Months that start in YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	IsDateRangeEndInclusive bool       `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty"`
+	IsDateRangeEndInclusive *bool      `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
 	Currency                string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
 	Sort                    string     `query:"sort" json:"sort,omitempty" enum:"startAt,-startAt,listing,-listing,status,-status"`
 }
@@ -35,10 +35,14 @@ func (f *Filter) Resolve() []apierr.Issue {
 	if f.DateRange == "" {
 		return nil
 	}
-	if _, err := day.ParseRange(f.DateRange, f.IsDateRangeEndInclusive); err != nil {
-		return []apierr.Issue{{Message: "Value is not a date range", Code: "malformed", Path: []any{"dateRange"}}}
+	if _, err := f.dates(); err != nil {
+		return []apierr.Issue{{Message: "Value is not a date range", Code: "dateRange", Path: []any{"dateRange"}, Schema: "query"}}
 	}
 	return nil
+}
+
+func (f *Filter) dates() (day.Range, error) {
+	return day.ParseRange(f.DateRange, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
 }
 
 // keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the two are joined.
@@ -81,7 +85,7 @@ func (f *Filter) keys() keyFilter {
 		k.and("currency = @currency", "currency", strings.ToLower(f.Currency))
 	}
 	if f.DateRange != "" {
-		days, err := day.ParseRange(f.DateRange, f.IsDateRangeEndInclusive) // refused by Resolve when it has no form
+		days, err := f.dates() // refused by Resolve when it has no form
 		if err != nil || days.Empty() {
 			k.where = append(k.where, "false")
 		} else {

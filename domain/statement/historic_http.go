@@ -18,10 +18,10 @@ const maxHistoricBody = 32 << 20
 
 const historicFailures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
 	"listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and `requiredAccountMissing`; `statementLayoutMissing`; " +
-	"`duplicateUniqueRef` for the reference of a statement that was not imported; `statementHasPayouts` when a replaced statement that payouts " +
+	"`duplicateUniqueRef` for the reference of a statement that was not imported or belongs to another listing; `statementHasPayouts` when a replaced statement that payouts " +
 	"are linked to would change its ownership period or currency or go back to review; `statementFutureExists` for a new place before a live " +
 	"statement that is saved; `statementExists` for days that another statement of the ownership period and currency has; unknown accounts, " +
-	"reservations and contacts. Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
+	"reservations and contacts, and payouts to a contact who is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
 	"the neighbours or the lines; the statements tell such mismatches as issues."
 
 // historicEndpoints are the imports of statements of an earlier system.

@@ -3,8 +3,10 @@ package statement
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/account"
+	"stayledger/domain/listing"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -68,7 +70,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, er
 	return n, nil
 }
 
-// check refuses lines that name what the team does not have. Rules HST-18, HST-29, HST-41.
+// check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement. Rules HST-18, HST-29, HST-41.
 func (n *historicNames) check(all []*arrival) error {
 	var f findings
 	for _, a := range all {
@@ -86,12 +88,21 @@ func (n *historicNames) check(all []*arrival) error {
 					f.add("The reservation has another currency", "currencyMismatch", a.path, "lines", i, "reservationId")
 				}
 			}
-			if l.ContactID != nil && !n.contacts[*l.ContactID] {
+			switch {
+			case l.ContactID == nil:
+			case !n.contacts[*l.ContactID]:
 				f.add("Contact is not known", "notFound", a.path, "lines", i, "contactId")
+			case !a.hasMember(*l.ContactID):
+				f.add("Contact is not an owner of the statement", "notMember", a.path, "lines", i, "contactId")
 			}
 		}
 	}
 	return f.err()
+}
+
+// hasMember reports whether a contact is a member of the statement's ownership period.
+func (a *arrival) hasMember(contact id.ID) bool {
+	return slices.ContainsFunc(a.period.Members, func(m listing.Member) bool { return m.ContactID == contact })
 }
 
 // historicEntries are the columns of entries to write.

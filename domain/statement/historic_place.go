@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-var errHistoricRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An owner statement that was not imported has this reference")
+var errHistoricRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
 
 // arrival is a statement on its way in. Its lines may be elsewhere.
 type arrival struct {
@@ -50,6 +50,7 @@ type historicKnown struct {
 	ID                id.ID
 	UniqueRef         string
 	Imported          bool
+	ListingID         id.ID
 	Status            Status
 	OwnershipPeriodID id.ID
 	Currency          string
@@ -70,7 +71,7 @@ func (a *arrival) reopens() bool {
 
 // place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is replaced until the
 // transaction ends. Failures in order: an unknown listing; no single ownership period over the range; payouts without members or without an
-// account for them; no layout; a reference of a live statement; payouts that would lose their statement; the order rule; an overlap.
+// account for them; no layout; a reference of a live statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
 func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 	if err := s.findPeriods(ctx, tx); err != nil {
 		return err
@@ -167,8 +168,11 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 			a.id = tx.NewID()
 			continue
 		}
-		if !k.Imported {
+		switch {
+		case !k.Imported:
 			foreign.add("The reference belongs to a statement that was not imported", "duplicateUniqueRef", a.path, "uniqueRef")
+		case k.ListingID != a.ListingID:
+			foreign.add("The reference belongs to a statement of another listing", "duplicateUniqueRef", a.path, "uniqueRef")
 		}
 		a.id, a.replaces = k.ID, k
 	}

@@ -51,7 +51,7 @@ func historicByRef(ctx context.Context, tx *db.Tx, all []*arrival) (map[string]*
 		return nil, fmt.Errorf("lock imported statements: %w", err)
 	}
 	rows, err := db.Select[historicKnown](ctx, tx, `
-		select s.id, s.unique_ref, s.imported, s.status, s.ownership_period_id, s.currency, s.start_at,
+		select s.id, s.unique_ref, s.imported, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at,
 			exists (select from transaction_line n where n.team_id = @team and n.statement_id = s.id) as paid
 		from statement s where s.team_id = @team and s.unique_ref = any(@refs)`, args)
 	if err != nil {

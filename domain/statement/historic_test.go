@@ -246,11 +246,8 @@ func TestAnImportIsReplaced(t *testing.T) {
 	if last := p.entries(first.ID("id")); len(last) != 1 || last[0].ID == now[0].ID {
 		t.Errorf("the entries are still %+v", last)
 	}
-	// To other days, and to another listing.
-	barn := p.Listing("Barn", p.ben)
-	p.Post(historic, with(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
-	moved := p.Post(historic, with(p.month("11", p.line("a", "4000", 3)), "listingId", barn.ID)).Want(200)
-	if moved.String("id") != first.String("id") || moved.ID("listingOwnershipPeriodId") != barn.Period {
+	moved := p.Post(historic, with(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
+	if moved.String("id") != first.String("id") || moved.String("startAt") != "2025-09-01" {
 		t.Errorf("moved to %s", moved.Body)
 	}
 	p.Post(historic, with(p.month("11"), "uniqueRef", "other")).Want(201)
@@ -268,6 +265,37 @@ func TestTheReferenceOfALiveStatement(t *testing.T) {
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
+}
+
+// An import belongs to its listing: its reference replaces nothing of another one.
+//
+// Proves: HST-44, HST-47.
+func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	barn := p.Listing("Barn", p.ada)
+	p.Post(historic, with(p.month("11"), "uniqueRef", "mine")).Want(201)
+	before := p.Fingerprint()
+	p.Post(historic, with(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
+		WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
+	if p.Fingerprint() != before {
+		t.Error("a refused import changed something")
+	}
+	p.Post(historic, with(p.month("11"), "uniqueRef", "mine")).Want(200)
+}
+
+// A payout goes to somebody who owns: nobody else's statement would ever show it.
+//
+// Proves: HST-19.
+func TestAPayoutToNobodyWhoOwns(t *testing.T) {
+	t.Parallel()
+	p := newPast(t)
+	stranger := p.Contact("owner", "Eve")
+	for contact, code := range map[id.ID]string{stranger: "notMember", id.New(p.DB.Now()): "notFound"} {
+		p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", contact))).
+			WantError(apierr.CodeBadRequest, "").WantIssue(code, "lines.0.contactId")
+	}
+	p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
 }
 
 // Proves: HST-48, HST-49.
@@ -371,9 +399,8 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 		"type": "payout", "date": "2026-01-05", "accountId": p.Account("1000"), "contactId": p.ada,
 		"lines": world.Array{world.Object{"amount": 300, "listingId": p.villa.ID, "contactId": p.ada, "ownerStatementId": s}},
 	}).Want(201)
-	barn := p.Listing("Barn", p.ada)
 	for name, change := range map[string][]any{
-		"another listing": {"listingId", barn.ID}, "another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
+		"another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
 	} {
 		r := p.Post(historic, with(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 		if r.String("context.statementIds") != `["`+s.String()+`"]` {

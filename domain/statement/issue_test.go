@@ -149,7 +149,7 @@ func TestImportedMonthsHaveNoDrafts(t *testing.T) {
 	w.Exec(`update team set statement_start_at = '2025-11-01' where id = @team`, nil)
 	w.Stay(villa, "2026-01-20", 700)
 	imported(w, villa, span{"2025-11-01", "2026-01-10"}, 600)
-	list := w.Get("/statements?sort=startAt&dateRange=2025-01-01...2026-03-01&listingIds=" + villa.ID.String()).Want(200)
+	list := w.Get("/statements?sort=startAt&dateRange=2025-01-01...2026-02-28&listingIds=" + villa.ID.String()).Want(200)
 	if list.Len("data") != 2 || list.String("data.0.source.type") != "import" || list.String("data.1.startAt") != "2026-02-01" || list.Int("data.1.financials.balanceStart") != 700 {
 		t.Errorf("listed: %s", list.Body)
 	}

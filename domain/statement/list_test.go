@@ -57,9 +57,10 @@ func TestListAndFilters(t *testing.T) {
 		{"month=2026-03&currency=EUR", "03Ve"},
 		{"month=2026-03&search=vIL&sort=startAt", "03Ve 03Vu"},
 		{"month=2026-03&search=%25", ""},
-		{"dateRange=2026-01-15...2026-03-01&currency=usd&listingIds=" + b.listing.String(), "02Vu"},
+		{"dateRange=2026-01-15...2026-03-01&currency=usd&listingIds=" + b.listing.String(), "03Vu 02Vu"},
+		{"dateRange=2026-01-15...2026-03-01&isDateRangeEndInclusive=false&currency=usd&listingIds=" + b.listing.String(), "02Vu"},
 		{"dateRange=2026-01-15...2026-03-01&isDateRangeEndInclusive=true&currency=usd&listingIds=" + b.listing.String(), "03Vu 02Vu"},
-		{"dateRange=2026-03-01", ""},
+		{"dateRange=2026-03-01&currency=usd&listingIds=" + b.listing.String(), "03Vu"},
 		{"status=published", "01Vu 01Ve"},
 		{"year=2025", ""},
 		{"year=2026&status=published&currency=usd", "01Vu"},
@@ -138,7 +139,7 @@ func TestFilterAsBody(t *testing.T) {
 	if n := b.Post("/selection", body).Want(200).Len("ids"); n != 1 {
 		t.Errorf("%d statements are selected", n)
 	}
-	if n := b.Post("/selection", map[string]any{"dateRange": "2026-01...x"}).Want(400).WantIssue("malformed", "dateRange").Len("issues"); n != 1 {
+	if n := b.Post("/selection", map[string]any{"dateRange": "2026-01...x"}).Want(400).WantIssue("dateRange", "dateRange").Len("issues"); n != 1 {
 		t.Errorf("%d issues", n)
 	}
 	b.Post("/selection", map[string]any{}).Want(200)

@@ -19,7 +19,7 @@ type Preview struct {
 	ListingID   id.ID         `json:"listingId,omitzero"`
 	Month       *day.Month    `json:"month,omitempty" doc:"YYYY-MM; with a listing."`
 	Currency    string        `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"With a listing; absent means the listing's default currency when it has such a statement."`
-	Layout      layout.Create `json:"layout" doc:"As createStatementLayout takes it; listingIds and isDefault change nothing."`
+	Layout      layout.Create `json:"layout" doc:"As createStatementLayout takes it; listingIds are checked; they and isDefault change nothing."`
 	ViewAs      string        `json:"viewAs,omitempty" enum:"manager,owner" doc:"Absent means manager."`
 }
 

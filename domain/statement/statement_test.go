@@ -294,7 +294,7 @@ func TestRefusedInput(t *testing.T) {
 	b.Post("/statements", map[string]any{"month": "2025-12"}).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
 	b.Post("/statements", map[string]any{"month": "2026-03", "listingPeriodIds": []id.ID{b.period, ended, id.New(b.DB.Now())}}).Want(400).
 		WantIssue("outsidePeriod", "listingPeriodIds.1").WantIssue("notFound", "listingPeriodIds.2")
-	b.Get("/statements?dateRange=January").Want(400).WantIssue("malformed", "dateRange")
+	b.Get("/statements?dateRange=January").Want(400).WantIssue("dateRange", "dateRange")
 	b.Get("/statements/"+id.New(b.DB.Now()).String()).WantError(apierr.CodeNotFound, "")
 	b.Put("/statements/"+id.New(b.DB.Now()).String(), map[string]any{"status": "draft"}).WantError(apierr.CodeNotFound, "")
 }

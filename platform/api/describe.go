@@ -312,7 +312,7 @@ func (e *Endpoint) failures() []int {
 	} else {
 		out = append(out, 404, 410)
 	}
-	if e.Mutates() {
+	if e.Method != http.MethodGet {
 		out = append(out, 409, 413, 422, 423)
 	} else {
 		out = append(out, 422)

@@ -229,8 +229,8 @@ func answer[O any](out *O) any {
 	return out
 }
 
-// Mutates reports whether the endpoint changes something.
-func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet }
+// Mutates reports whether the endpoint changes something; a preview is a POST that does not.
+func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet && e.kind != kindRead }
 
 // Credentials are the kinds of credentials the endpoint is open to.
 func (e *Endpoint) Credentials() []Credential {

@@ -42,14 +42,14 @@ func newStatementTeam(t *testing.T) *goldenTeam {
 func TestStatementPaths(t *testing.T) {
 	t.Parallel()
 	g := newStatementTeam(t)
-	months := world.Object{"dateRange": "2025-11-01...2026-03-01", "sort": "startAt"}
+	months := world.Object{"dateRange": "2025-11-01...2026-02-28", "sort": "startAt"}
 	g.ask(t, []pathCase{
 		{name: "statements", path: "/statements/csv", selector: months},
 		{name: "statements_chosen", path: "/statements/csv", selector: world.Object{
 			"month": "2026-01", "listingIds": world.Array{g.flat.ID}, "columns": world.Array{"listing", "balanceEnd", "currency", "status"},
 		}},
 		{name: "statements_detail", path: "/statements/detail/csv", selector: months},
-		{name: "statements_by_period", path: "/statements/by-period/csv", selector: world.Object{"dateRange": "2025-11-01...2026-03-01"}},
+		{name: "statements_by_period", path: "/statements/by-period/csv", selector: world.Object{"dateRange": "2025-11-01...2026-02-28"}},
 		{name: "statements_pdf", path: "/statements/pdf", selector: months},
 		{name: "statements_pdf_batch", path: "/statements/pdf/batch", selector: months},
 	})
@@ -59,7 +59,7 @@ func TestStatementPaths(t *testing.T) {
 func TestStatementArchive(t *testing.T) {
 	t.Parallel()
 	g := newGoldenTeam(t)
-	started := g.Post("/statements/pdf/batch", world.Object{"dateRange": "2026-01-01...2026-03-01"}).Want(202)
+	started := g.Post("/statements/pdf/batch", world.Object{"dateRange": "2026-01-01...2026-02-28"}).Want(202)
 	g.Work()
 	file := g.fetch(t, g.Get("/operations/"+started.String("operationId")).Want(200).String("resources.0.url"))
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
