@@ -11,7 +11,7 @@ import (
 
 // Filter selects accounts: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs             []string         `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
+	IDs             []string         `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
 	Type            []Type           `query:"type" json:"type,omitempty" enum:"ledger,bank,recurringFee,nonPosting"`
 	Classification  []Classification `query:"classification" json:"classification,omitempty" enum:"asset,liability,revenue,expense"`
 	CategoryIDs     []id.ID          `query:"categoryIds" json:"categoryIds,omitempty"`
@@ -37,7 +37,7 @@ type listInput struct {
 // caller sets the argument today when he keeps the columns.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := accountQuery(tx)
-	byIDs(&q, "a.id", f.IDs)
+	q.Pick(f.IDs)
 	with := func(given bool, condition, name string, value any) {
 		if given {
 			q.And(condition, db.Args{name: value})

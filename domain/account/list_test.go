@@ -51,6 +51,7 @@ func TestAccountLists(t *testing.T) {
 		"status=inactive":                               {},
 		"ids=" + codes["1000"].String():                 {"1000"},
 		"type=bank&ids=!" + codes["1000"].String():      {"1010"},
+		"ids=" + codes["1000"].String() + ",!" + codes["1010"].String(): {"1000"},
 	} {
 		if got := list(query); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", query, got, want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -74,18 +73,6 @@ func accountQuery(tx *db.Tx) page.Query {
 		},
 		Default: "code", ID: "a.id",
 	}
-}
-
-// byIDs narrows a list to some ids or, with a leading "!", to all others.
-func byIDs(q *page.Query, column string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	ids := make([]id.ID, len(list))
-	for i, text := range list {
-		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
-	}
-	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
 }
 
 // one reads an account as it is told to a caller.

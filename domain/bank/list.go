@@ -27,7 +27,7 @@ type Filter struct {
 	Status                      Status            `query:"status" json:"status,omitempty"`
 	Amount                      string            `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Signed amount in cents, or 100...200 with both ends; several are separated by commas."`
 	Search                      string            `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description or the uniqueRef."`
-	IDs                         []string          `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the id."`
+	IDs                         []string          `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
 	UniqueRefs                  []string          `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
 }
 

@@ -2,7 +2,6 @@ package listing
 
 import (
 	"context"
-	"strings"
 
 	"stayledger/domain/operation"
 	"stayledger/platform/day"
@@ -13,7 +12,7 @@ import (
 
 // Filter selects listings: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs             []string `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
+	IDs             []string `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
 	ShortRefs       []string `query:"shortRefs" json:"shortRefs,omitempty"`
 	Status          Status   `query:"status" json:"status,omitempty"`
 	Search          string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, reference or short reference."`
@@ -29,7 +28,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		Sorts:   page.Sorts{"name": {Expr: "l.name", Text: true}, "createdAt": {Expr: "l.created_at"}},
 		Default: "createdAt", ID: "l.id",
 	}
-	byIDs(&q, "l.id", f.IDs)
+	q.Pick(f.IDs)
 	if f.ShortRefs != nil {
 		q.And("l.short_ref = any(@refs)", db.Args{"refs": f.ShortRefs})
 	}
@@ -53,18 +52,6 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		q.And("l.parent_id = @parent::uuid", db.Args{"parent": f.Parent})
 	}
 	return q
-}
-
-// byIDs narrows a list to some ids or, with a leading "!", to all others.
-func byIDs(q *page.Query, column string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	ids := make([]id.ID, len(list))
-	for i, text := range list {
-		ids[i], _ = id.Parse(strings.TrimPrefix(text, "!")) // the edge has checked the form
-	}
-	q.And("("+column+" = any(@ids::uuid[])) = @include", db.Args{"ids": ids, "include": !strings.HasPrefix(list[0], "!")})
 }
 
 type listInput struct {

@@ -58,7 +58,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 type periodListInput struct {
 	page.Params
 	Sort       string        `query:"sort" enum:"startAt,-startAt,endAt,-endAt,createdAt,-createdAt" default:"createdAt"`
-	IDs        []string      `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the ids."`
+	IDs        []string      `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
 	ListingIDs []id.ID       `query:"listingIds"`
 	ContactID  *id.ID        `query:"contactId" doc:"Periods with this member."`
 	Model      BusinessModel `query:"businessModel"`
@@ -67,7 +67,7 @@ type periodListInput struct {
 
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
-	byIDs(&q, "p.id", in.IDs)
+	q.Pick(in.IDs)
 	if in.ListingIDs != nil {
 		q.And("p.listing_id = any(@listings::uuid[])", db.Args{"listings": in.ListingIDs})
 	}

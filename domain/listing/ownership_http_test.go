@@ -220,18 +220,19 @@ func TestPeriodLists(t *testing.T) {
 	second := period(x, a, bob, "2020-01-01", "2021-01-01").Want(201).String("id")
 	third := period(x, b, bob, "2021-01-01", "").Want(201).String("id")
 	for query, want := range map[string][]string{
-		"sort=startAt":                {second, third, inception},
-		"sort=-startAt":               {third, second, inception},
-		"sort=endAt":                  {inception, second, third},
-		"sort=-endAt":                 {second, inception, third},
-		"listingIds=" + a.String():    {inception, second},
-		"contactId=" + bob.String():   {second, third},
-		"date=2019-12-31":             {inception},
-		"date=2020-01-01":             {second},
-		"date=2021-01-01":             {third},
-		"businessModel=co_host":       {},
-		"ids=!" + third:               {inception, second},
-		"ids=" + third + "&limit=250": {third},
+		"sort=startAt":                 {second, third, inception},
+		"sort=-startAt":                {third, second, inception},
+		"sort=endAt":                   {inception, second, third},
+		"sort=-endAt":                  {second, inception, third},
+		"listingIds=" + a.String():     {inception, second},
+		"contactId=" + bob.String():    {second, third},
+		"date=2019-12-31":              {inception},
+		"date=2020-01-01":              {second},
+		"date=2021-01-01":              {third},
+		"businessModel=co_host":        {},
+		"ids=!" + third:                {inception, second},
+		"ids=" + third + ",!" + second: {third},
+		"ids=" + third + "&limit=250":  {third},
 	} {
 		r := x.Get(periods + "?" + query).Want(200)
 		got := []string{}

@@ -16,7 +16,7 @@ import (
 
 // Filter selects reservations: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs                     []string                `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"A leading ! excludes the id."`
+	IDs                     []string                `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
 	ShortRefs               []string                `query:"shortRefs" json:"shortRefs,omitempty"`
 	UniqueRefs              []string                `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
 	Type                    Type                    `query:"type" json:"type,omitempty"`

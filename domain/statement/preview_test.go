@@ -46,7 +46,7 @@ func TestPreviewOfALayout(t *testing.T) {
 		"required month":       {"listingId": villa.ID},
 		"conflict statementId": {"statementId": january, "month": "2026-01"},
 		"notFound layout.netRevenueSections.0.columns.1.value.accountIds.0": {"statementId": january, "layout": unknownAccount(w)},
-		"notFound layout.listingIds.1": {"statementId": january, "layout": with(design(w, "Tried", "4000"), "listingIds", world.Array{villa.ID, id.New(w.DB.Now())})},
+		"notFound layout.listingIds.1":                                      {"statementId": january, "layout": with(design(w, "Tried", "4000"), "listingIds", world.Array{villa.ID, id.New(w.DB.Now())})},
 	} {
 		if body["layout"] == nil {
 			body["layout"] = design(w, "Tried", "4000")

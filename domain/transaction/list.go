@@ -34,7 +34,7 @@ type Filter struct {
 	RecurringTemplateID     *id.ID       `query:"recurringTemplateId" json:"recurringTemplateId,omitempty"`
 	UniqueRefs              []string     `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
 	ShortRefs               []string     `query:"shortRefs" json:"shortRefs,omitempty"`
-	IDs                     []string     `query:"ids" json:"ids,omitempty" doc:"uuids; a leading ! excludes the id."`
+	IDs                     []string     `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
 	Search                  string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
 	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
 	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
