@@ -131,6 +131,9 @@ func TestASecondPersonApproves(t *testing.T) {
 	if len(w.bank.held) != 1 || w.Get("/transactions/"+bill.String()).Want(200).String("paidStatus") != "unpaid" {
 		t.Errorf("the bank holds %d payments", len(w.bank.held))
 	}
+	if got := w.warnings(); !slices.Contains(got, finding{"paymentAwaitingApproval", 2000}) || slices.ContainsFunc(got, func(f finding) bool { return f.Code == "paymentStillBooked" }) {
+		t.Errorf("warnings %v", got)
+	}
 	pending := w.Get("/approvals?status=pending&sort=amount").Want(200)
 	if pending.Int("pagination.total") != 2 || pending.Int("data.0.amount") != 1000 || pending.Int("data.0.paymentCount") != 1 || pending.ID("data.0.requestedBy") != w.User ||
 		w.Get("/payments?approvalIds="+pending.String("data.0.id")).Want(200).ID("data.0.id") != forBill {

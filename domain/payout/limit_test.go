@@ -291,6 +291,27 @@ func TestSuggestionsAreOfWhatWasCollected(t *testing.T) {
 	wantEntry(t, h.preview(o), "results.0", "previewed: The payouts can be made", 2500)
 }
 
+// Whoever decides sees what will leave: what was taken back meanwhile does not count.
+func TestAnApprovalTellsWhatIsLeftOfIt(t *testing.T) {
+	t.Parallel()
+	h, c := newPayingHouse(t, nil)
+	statement := h.earn(h.villa, "2026-01", 30000) // 10000 are available: 6000 of them Ada's, 4000 Ben's
+	h.Put("/payment-limits", object{"approvalFrom": 1000}).Want(200)
+	h.Post("/statements/pay", object{"statementIds": array{statement}, "connectionId": c}).Want(202)
+	want := func(status string, amount, count int64) {
+		t.Helper()
+		if a := h.Get("/approvals").Want(200); a.String("data.0.status") != status || a.Int("data.0.amount") != amount || a.Int("data.0.paymentCount") != count {
+			t.Errorf("the approval is %s", a.Body)
+		}
+	}
+	want("pending", 10000, 2)
+	payouts := h.Get("/transactions?type=payout&sort=amount").Want(200)
+	h.Delete("/transactions/" + payouts.String("data.0.id") + "?onLocked=archive").Want(204)
+	want("pending", 6000, 1)
+	h.Delete("/transactions/" + payouts.String("data.1.id") + "?onLocked=archive").Want(204)
+	want("canceled", 10000, 2)
+}
+
 // What waits for a second person is booked and reads as unpaid; nobody pays it again meanwhile. Rejected, the statement can be paid anew.
 func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
 	t.Parallel()

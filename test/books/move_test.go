@@ -116,6 +116,29 @@ func TestMoneyThatIsBookedDuringAMoveFollows(t *testing.T) {
 	}
 }
 
+// A journal by hand stays where it was written when its stay moves, and can still be described anew and taken back.
+func TestAJournalOfAMovedStayCanBeChangedAndReversed(t *testing.T) {
+	t.Parallel()
+	v, home := moving(t)
+	stay := v.stayA()
+	journal := v.must("POST", "/general-ledger/journals", object{"date": "2026-01-20", "lines": list{
+		object{"accountId": v.account("5200"), "centTotal": 300, "listingId": v.listing, "reservationId": stay, "party": "owners"},
+		object{"accountId": v.account("1000"), "centTotal": -300},
+	}})
+	shed := v.must("POST", "/listings", object{"name": "Shed", "initialOwnership": object{"members": list{object{"contactId": v.ben, "split": 100000}}}})
+	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
+	v.Work()
+	path := "/general-ledger/journals/" + journal
+	v.Put(path, object{"description": "Linen"}).Want(200)
+	v.Put(path, object{"lines": list{
+		object{"accountId": v.account("5200"), "centTotal": 500, "listingId": shed, "reservationId": stay, "party": "owners"},
+		object{"accountId": v.account("1000"), "centTotal": -500},
+	}}).WantIssue("listingMismatch", "lines.0.listingId")
+	if r := v.Post(path+"/reverse", object{"date": "2026-01-21"}).Want(201); r.String("lines.0.listingId") != v.listing {
+		t.Errorf("the reversal is %s", r.Body)
+	}
+}
+
 // What a lock holds does not follow until it is given free, and says so.
 func TestALockedDepositFollowsWhenItsBooksAreReopened(t *testing.T) {
 	t.Parallel()
