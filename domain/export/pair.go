@@ -110,16 +110,9 @@ type queued[S any] struct {
 
 func (in *queued[S]) selector() *S { return &in.Body }
 
-// Resolve asks the selector as a GET would and tells the issues as those of a body. An empty list is refused: a query cannot say it, and
-// it could be taken for no restriction at all.
+// Resolve refuses an empty list: a query cannot say it, and it could be taken for no restriction at all.
 func (in *queued[S]) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
-	if v, ok := any(&in.Body).(api.Resolver); ok {
-		issues = v.Resolve()
-	}
-	for i := range issues {
-		issues[i].Schema = "body"
-	}
 	for _, name := range emptyLists(reflect.ValueOf(in.Body)) {
 		issues = append(issues, apierr.Issue{Message: "List has too few items", Code: "items", Path: []any{name}, Schema: "body"})
 	}

@@ -156,6 +156,8 @@ func TestStatementsPDFRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.Get("/statements/pdf?locale=a/b").WantIssue("malformed", "locale")
 	w.Post("/statements/pdf", object{"locale": "a/b"}).WantIssue("malformed", "locale")
-	w.Post("/statements/pdf", object{"dateRange": "x"}).WantIssue("malformed", "dateRange")
+	if r := w.Post("/statements/pdf", object{"dateRange": "x"}).WantIssue("dateRange", "dateRange"); r.Len("issues") != 1 || r.String("issues.0.schema") != "body" {
+		t.Errorf("issues %s", r.String("issues"))
+	}
 	w.As([]string{"statements:read"}, nil).Get("/statements/pdf").WantError(apierr.CodeForbidden, "")
 }

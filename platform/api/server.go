@@ -282,24 +282,28 @@ func (s *Server) now() time.Time {
 }
 
 // resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers with the part's
-// own method unless it has one itself, so the same issue can come twice.
+// own method unless it has one itself, so the same issue can come twice. What a body says is about the body, whatever the same fields are about
+// in a query.
 func resolve(in reflect.Value) []apierr.Issue {
 	var issues []apierr.Issue
-	ask := func(v reflect.Value) {
+	ask := func(v reflect.Value, body bool) {
 		resolver, ok := reflect.TypeAssert[Resolver](v.Addr())
 		if !ok {
 			return
 		}
 		for _, issue := range resolver.Resolve() {
+			if body {
+				issue.Schema = "body"
+			}
 			if !slices.ContainsFunc(issues, func(other apierr.Issue) bool { return reflect.DeepEqual(issue, other) }) {
 				issues = append(issues, issue)
 			}
 		}
 	}
-	ask(in)
+	ask(in, false)
 	for i := range in.NumField() {
 		if f := in.Type().Field(i); f.IsExported() && (f.Anonymous && f.Type.Kind() == reflect.Struct || f.Name == "Body") {
-			ask(in.Field(i))
+			ask(in.Field(i), f.Name == "Body")
 		}
 	}
 	return issues
