@@ -236,7 +236,7 @@ func TestWhoReadsResults(t *testing.T) {
 	h.As(access.Scopes(), &h.ada).Get(path).WantError(apierr.CodeNotFound, "")
 	newHouse(t).Get(path).WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/"+id.New(h.DB.Now()).String()+"/result").WantError(apierr.CodeNotFound, "")
-	h.Get("/operations/nonsense/result").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "id")
+	h.Get("/operations/nonsense/result").WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/op_nonsense/result").WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/" + op.Header.Get("X-Service-Audit-Action-Id") + "/result").Want(200)
 	h.Get("/operations/" + op.ID("operationId").Typed("op") + "/result").Want(200)

@@ -44,7 +44,7 @@ func severalBooks(t *testing.T) *world.World {
 func TestManyStatementsAreToldAsOne(t *testing.T) {
 	t.Parallel()
 	w := severalBooks(t)
-	f := statement.Filter{DateRange: "2025-12-01...2026-04-01", Sort: "startAt"}
+	f := statement.Filter{DateRange: "2025-12-01...2026-03-31", Sort: "startAt"}
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for _, asOwner := range []bool{false, true} {
 			if err := statement.EachDetail(ctx, tx, f, asOwner, func(d *statement.Detail) error {

@@ -290,7 +290,7 @@ func (l *Line) applyMatch(f *LineFields) {
 	code, guest := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode), f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
 	if l.ReservationID != nil && (code != nil && deref(code) != deref(l.MatchReservationConfirmationCode) ||
 		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {
-		l.ReservationID, l.ListingID = nil, nil
+		l.ReservationID, l.ListingID, l.FollowsReservation = nil, nil, false
 	}
 	l.MatchReservationConfirmationCode, l.MatchReservationStripeGuestRef = code, guest
 	l.MatchLineTypeClassification = f.MatchLineTypeClassification.Or(l.MatchLineTypeClassification)
