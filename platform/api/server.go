@@ -302,9 +302,12 @@ func resolve(in reflect.Value) []apierr.Issue {
 	}
 	ask(in, false)
 	for i := range in.NumField() {
-		if f := in.Type().Field(i); f.IsExported() && (f.Anonymous && f.Type.Kind() == reflect.Struct || f.Name == "Body") {
-			ask(in.Field(i), f.Name == "Body")
+		if f := in.Type().Field(i); f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			ask(in.Field(i), false)
 		}
+	}
+	if f, ok := in.Type().FieldByName("Body"); ok { // its own, or that of a part
+		ask(in.FieldByIndex(f.Index), true)
 	}
 	return issues
 }
