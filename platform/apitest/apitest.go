@@ -19,7 +19,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stayledger/migrations"
 	"stayledger/platform/api"
@@ -223,28 +222,6 @@ func (x *Team) System(work db.Work) {
 	}
 }
 
-// patience is how long transactions of the tests wait for a row: nearly as long as a statement may take.
-const patience = 25 * time.Second
-
-// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other, and fails when that takes longer than they can wait.
-// No other test of the package may wait for tx then.
-func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		waiting, err := db.Get[int64](ctx, tx, `
-			with recursive behind as (
-				select pg_backend_pid() as pid
-				union
-				select l.pid from pg_locks l join behind b on b.pid = any(pg_blocking_pids(l.pid)) where not l.granted)
-			select count(*) - 1 from behind`, nil)
-		if err != nil || waiting >= many {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d transactions wait, not %d", waiting, many)
-		}
-	}
-}
-
 // Exec runs one statement in the team's scope; @team is the team.
 func (x *Team) Exec(sql string, args db.Args) {
 	x.t.Helper()
@@ -258,56 +235,6 @@ func (x *Team) Exec(sql string, args db.Args) {
 		_, err := tx.Exec(ctx, sql, args)
 		return err
 	})
-}
-
-// Outlast is Work that lets the pauses between attempts pass at once: the jobs that wait are moved towards now whenever no other work is left.
-// Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast returns that when no job is left.
-func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
-	x.t.Helper()
-	ctx, stop := context.WithCancel(x.t.Context())
-	defer stop()
-	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelError + 1})), Workers: 4, Handlers: x.config.Handlers,
-		Poll: 5 * time.Millisecond, Only: x.ID,
-	})
-	done := make(chan struct{})
-	go func() { defer close(done); w.Run(ctx, time.Second) }()
-	type queue struct {
-		Left  int64
-		Pause *float64 // seconds; nil while there is something to do
-	}
-	left := int64(0)
-	for deadline := time.Now(); ; time.Sleep(2 * time.Millisecond) {
-		var q queue
-		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			q, err = db.Get[queue](ctx, tx, `
-				select count(*) as left, case when bool_and(worker_id is null and due_at > clock_timestamp()) then
-					extract(epoch from min(due_at) - clock_timestamp())::float8 end as pause
-				from job where team_id = @team`, db.Args{"team": tx.Team})
-			return err
-		})
-		if q.Left == 0 {
-			break
-		}
-		if q.Pause != nil || q.Left != left {
-			left, deadline = q.Left, time.Now().Add(time.Minute) // it goes on
-		}
-		if time.Now().After(deadline) {
-			x.t.Fatalf("%d jobs are still waiting after pauses of %v", q.Left, passed)
-		}
-		if q.Pause == nil {
-			continue
-		}
-		pause := time.Duration(*q.Pause * float64(time.Second))
-		if passed += pause; tell != nil {
-			tell(passed)
-		}
-		x.Exec(`update job set due_at = due_at - @pause::interval, tried_at = tried_at - @pause::interval where team_id = @team and worker_id is null`,
-			db.Args{"pause": pause})
-	}
-	stop()
-	<-done
-	return passed
 }
 
 // Get sends GET.
@@ -482,33 +409,4 @@ func (x *Team) checkAudit(method, path string, answer *Response) {
 	if h := answer.Header; h.Get("X-Service-Audit-Should-Poll") == "" || (h.Get("X-Service-Audit-Action-Id") != "") != kept {
 		x.t.Errorf("%s %s: audit headers: %v", method, path, h)
 	}
-}
-
-// Work runs the team's jobs until none is left that runs or is due soon: retries are waited for, appointments are not.
-func (x *Team) Work() {
-	x.t.Helper()
-	ctx, stop := context.WithCancel(x.t.Context())
-	defer stop()
-	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: 10 * time.Millisecond, Only: x.ID,
-	})
-	done := make(chan struct{})
-	go func() { defer close(done); w.Run(ctx, time.Second) }()
-	deadline := time.Now().Add(30 * time.Second)
-	for left := int64(1); left > 0; time.Sleep(5 * time.Millisecond) {
-		err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-			left, err = db.Get[int64](ctx, tx, `
-				select count(*) from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
-				db.Args{"team": tx.Team})
-			return err
-		})
-		if err != nil {
-			x.t.Fatal(err)
-		}
-		if left > 0 && time.Now().After(deadline) {
-			x.t.Fatalf("%d jobs are still waiting", left)
-		}
-	}
-	stop()
-	<-done
 }

@@ -43,20 +43,9 @@ func hold(t *testing.T, d *db.DB, team id.ID, n int) (end func()) {
 	end = sync.OnceFunc(func() { close(leave); all.Wait() })
 	t.Cleanup(end)
 	for range n {
-		receive(t, begun)
+		apitest.Receive(t, begun)
 	}
 	return end
-}
-
-func receive[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing happens")
-		panic("unreachable")
-	}
 }
 
 // The work of one team stands before a locked table, more of it than there are connections; another team is served meanwhile, and the service
@@ -79,7 +68,7 @@ func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	receive(t, locked)
+	apitest.Receive(t, locked)
 	var ended atomic.Int32
 	for range 30 {
 		all.Go(func() {
@@ -197,13 +186,11 @@ func TestReadinessDoesNotWaitForAConnection(t *testing.T) {
 	}
 }
 
-// The server takes no more connections than the one there is: everybody is served over that one, one after the other.
-//
-// Proves: ERR-95.
-func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
-	t.Parallel()
+// onlyConnection is a service whose server gives it a single connection, which is taken until end is called.
+func onlyConnection(t *testing.T, acquire time.Duration) (d *db.DB, end func()) {
+	t.Helper()
 	address := apitest.Database(t)
-	d := open(t, db.Config{URL: address, MaxConnections: 8})
+	d = open(t, db.Config{URL: address, MaxConnections: 8, AcquireTimeout: acquire})
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +202,15 @@ func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := hold(t, d, id.Zero, 1)
+	return d, hold(t, d, id.Zero, 1)
+}
+
+// The server takes no more connections than the one there is: everybody is served over that one, one after the other.
+//
+// Proves: ERR-95.
+func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
+	t.Parallel()
+	d, end := onlyConnection(t, 0)
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -246,20 +241,7 @@ func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
 // Proves: ERR-95.
 func TestAServerThatTakesNoMoreConnectionsIsUnavailable(t *testing.T) {
 	t.Parallel()
-	address := apitest.Database(t)
-	d := open(t, db.Config{URL: address, MaxConnections: 8, AcquireTimeout: 100 * time.Millisecond})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = d.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `alter database "`+strings.TrimPrefix(u.Path, "/")+`" connection limit 1`, nil)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := hold(t, d, id.Zero, 1)
+	d, end := onlyConnection(t, 100*time.Millisecond)
 	if err := d.Read(t.Context(), db.AcrossTeams(), schedule); !errors.Is(err, db.ErrUnavailable) {
 		t.Error(err)
 	}
@@ -296,7 +278,7 @@ func TestATransactionInsideAnotherNeedsNoTurn(t *testing.T) {
 		})
 	}
 	for range 8 {
-		receive(t, inside)
+		apitest.Receive(t, inside)
 	}
 	close(first)
 	all.Wait()

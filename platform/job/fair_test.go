@@ -131,17 +131,17 @@ func TestWorkThatLastsLeavesAPlaceToOthers(t *testing.T) {
 			s.queue(0, 10, job.New{Kind: kind("k")})
 			_, _ = s.work(job.Config{Workers: 4, BulkWorkers: 4, Handlers: map[job.Kind]job.Handler{kind("k"): h}})
 			for range 4 {
-				if team := wait(t, began); team != 0 {
+				if team := apitest.Receive(t, began); team != 0 {
 					t.Fatalf("team %d began", team)
 				}
 			}
 			s.queue(1, 10, job.New{Kind: kind("k")})
-			if team := wait(t, began); team != 1 {
+			if team := apitest.Receive(t, began); team != 1 {
 				t.Errorf("team %d began, want the second", team)
 			}
 			s.queue(2, 10, job.New{Kind: kind("k")})
 			one <- struct{}{} // one job of the first team ends
-			if team := wait(t, began); team != 2 {
+			if team := apitest.Receive(t, began); team != 2 {
 				t.Errorf("team %d began, want the third", team)
 			}
 			release()

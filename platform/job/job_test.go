@@ -56,7 +56,7 @@ func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 		ran <- j
 		return finish(ctx, d, j)
 	}}}}, time.Second)
-	j := wait(t, ran)
+	j := apitest.Receive(t, ran)
 	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 	stop()
 	var args struct{ N int }
@@ -176,7 +176,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 		lost <- err
 		return err
 	}}}}, time.Second)
-	wait(t, began)
+	apitest.Receive(t, began)
 	if r := rows(t, x)[0]; r.Wait > 55 {
 		t.Errorf("a dead worker would keep its job for %v s", r.Wait)
 	}
@@ -185,12 +185,12 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		attempts <- j.Attempt
 		close(resume)
-		if err := wait(t, lost); !errors.Is(err, job.ErrLeaseLost) {
+		if err := apitest.Receive(t, lost); !errors.Is(err, job.ErrLeaseLost) {
 			t.Errorf("the silent worker ended with %v", err)
 		}
 		return finish(ctx, d, j)
 	}}}}, time.Second)
-	if n := wait(t, attempts); n != 2 {
+	if n := apitest.Receive(t, attempts); n != 2 {
 		t.Errorf("taken again as attempt %d", n)
 	}
 	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
@@ -214,18 +214,18 @@ func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		if j.Attempt == 1 {
 			close(began)
-			wait(t, second)
+			apitest.Receive(t, second)
 			err := finish(ctx, d, j)
 			ends <- err
 			return err
 		}
 		close(second)
-		if err := wait(t, ends); !errors.Is(err, job.ErrLeaseLost) {
+		if err := apitest.Receive(t, ends); !errors.Is(err, job.ErrLeaseLost) {
 			t.Errorf("the first run ended with %v", err)
 		}
 		return finish(ctx, d, j)
 	}}}}, time.Second)
-	wait(t, began)
+	apitest.Receive(t, began)
 	expire(x)
 	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 }
@@ -255,7 +255,7 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 				},
 			}}}, time.Second)
 			insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 2})
-			cause := wait(t, causes)
+			cause := apitest.Receive(t, causes)
 			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 			if runs.Load() != c.runs || !strings.Contains(cause.Error(), c.says) {
 				t.Errorf("%d runs, then %v", runs.Load(), cause)
@@ -346,7 +346,7 @@ func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 		ran <- struct{}{}
 		return errOurs
 	}}}}, time.Second)
-	wait(t, ran)
+	apitest.Receive(t, ran)
 	stop()
 	if got := rows(t, x); len(got) != 1 || got[0].Attempt != 4 || !got[0].WorkerID.IsZero() || got[0].Wait <= 0 || got[0].Wait > 2.1 {
 		t.Errorf("a failed job waits as %+v", got)
@@ -367,7 +367,7 @@ func TestAPoisonJobIsGivenUp(t *testing.T) {
 				Do:        func(context.Context, *db.DB, job.Job) error { t.Error("it runs"); return nil },
 				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { given <- cause; return nil },
 			}}}, time.Second)
-			if cause := wait(t, given); !job.IsPermanent(cause) {
+			if cause := apitest.Receive(t, given); !job.IsPermanent(cause) {
 				t.Errorf("given up for %v", cause)
 			}
 			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
@@ -390,7 +390,7 @@ func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 				kind("other"): {Do: finish},
 			}}, time.Second)
 			insert(t, x, job.New{Kind: kind("k")})
-			wait(t, ended)
+			apitest.Receive(t, ended)
 			insert(t, x, job.New{Kind: kind("other")})
 			eventually(t, "the end of the other job", func() bool { return len(rows(t, x)) == 1 })
 		})

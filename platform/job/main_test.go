@@ -107,17 +107,6 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func wait[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing happens")
-		panic("unreachable")
-	}
-}
-
 // expire makes a team's leases end now, as silence of their worker would in time.
 func expire(x *apitest.Team) {
 	x.Exec(`update job set due_at = clock_timestamp() - interval '1 second' where team_id = @team`, nil)

@@ -23,7 +23,7 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 		return finish(ctx, d, j)
 	}}}}, patience)
 	insert(t, x, job.New{Kind: kind("k")})
-	wait(t, began)
+	apitest.Receive(t, began)
 	time.AfterFunc(50*time.Millisecond, func() { close(resume) })
 	stop()
 	if got := rows(t, x); len(got) != 0 {
@@ -51,7 +51,7 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 				insert(t, x, job.New{Kind: kind("k")})
 			}
 			for range 3 {
-				wait(t, began)
+				apitest.Receive(t, began)
 			}
 			stop()
 			got := rows(t, x)
@@ -87,8 +87,8 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	}}, 10*time.Millisecond)
 	insert(t, x, job.New{Kind: kind("locks")})
 	free := insert(t, x, job.New{Kind: kind("k")})
-	wait(t, locked)
-	wait(t, began)
+	apitest.Receive(t, locked)
+	apitest.Receive(t, began)
 	stop()
 	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		worker, err := db.Get[id.ID](ctx, tx, `select worker_id from job where id = @id`, db.Args{"id": free})
@@ -101,7 +101,7 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 		t.Error(err)
 	}
 	close(hold)
-	wait(t, ended)
+	apitest.Receive(t, ended)
 }
 
 func TestAnAttemptIsBounded(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAnAttemptIsBounded(t *testing.T) {
 		Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { causes <- cause; return nil },
 	}}}, time.Second)
 	insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 1})
-	if err := wait(t, causes); !errors.Is(err, context.DeadlineExceeded) {
+	if err := apitest.Receive(t, causes); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }
@@ -210,7 +210,7 @@ func TestOperationsUnderWayAreTold(t *testing.T) {
 			panic("a callback must not end the process")
 		},
 	}, time.Second)
-	jobs := wait(t, told)
+	jobs := apitest.Receive(t, told)
 	for _, j := range jobs {
 		if j.OperationID != operation {
 			t.Errorf("told of %s without an operation", j.Kind)
