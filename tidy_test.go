@@ -385,3 +385,35 @@ func TestLocksAreDecidedInOneRoom(t *testing.T) {
 		}
 	}
 }
+
+// The names of apps, as domain/connection/apps.go declares them, and comparisons of the app of a connection.
+var (
+	declaredApp = regexp.MustCompile(`(?m)^\t\w+ +App = "(\w+)"$`)
+	comparedApp = regexp.MustCompile(`\bAppID\b *[!=]= *[^ "n]|\bswitch [^{\n]*\bAppID \{`)
+)
+
+func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
+	t.Parallel()
+	const declaration = "domain/connection/apps.go"
+	content, err := os.ReadFile(declaration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, match := range declaredApp.FindAllStringSubmatch(string(content), -1) {
+		names = append(names, match[1])
+	}
+	if len(names) == 0 {
+		t.Fatalf("%s declares no app", declaration)
+	}
+	// A name as a whole text, of Go or of SQL.
+	named := regexp.MustCompile("[\"'`](" + strings.Join(names, "|") + ")[\"'`]")
+	for _, file := range goFiles(t) {
+		if file.isTest() || file.name == declaration {
+			continue
+		}
+		for _, found := range append(named.FindAllString(file.content, -1), comparedApp.FindAllString(file.content, -1)...) {
+			t.Errorf("%s: %s asks which app it is: declare a capability in %s and ask Can", file.name, found, declaration)
+		}
+	}
+}

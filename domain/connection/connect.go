@@ -11,7 +11,6 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
-	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 )
 
@@ -30,7 +29,7 @@ type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
 }
 
-// errNotConnecting ends a job whose connection was settled or removed meanwhile.
+// errNotConnecting ends a job whose connection has another status by now, or was removed.
 var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers are the jobs of connections.
@@ -50,7 +49,7 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 		if errors.Is(cause, pay.ErrCredentials) {
 			to = ReconnectRequired
 		}
-		if _, err := settle(ctx, tx, args.ConnectionID, to); err != nil {
+		if _, err := move(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
 			return err
 		}
 		return fail(ctx, tx, j, cause)
@@ -90,8 +89,8 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return func(ctx context.Context, tx *db.Tx) error {
-		settled, err := settle(ctx, tx, connection, Active)
-		if err == nil && !settled {
+		moved, err := move(ctx, tx, connection, Active, Connecting)
+		if err == nil && !moved {
 			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
 		}
 		return err
@@ -108,45 +107,5 @@ func work(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
 	return operation.New{
 		Type: typ, Primary: &r, Resources: []operation.Resource{r},
 		Tasks: []operation.Task{{Kind: kind, Args: jobArgs{ConnectionID: connection}}},
-	}
-}
-
-// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was made over it can still
-// be returned, and the provider's word of that must be read.
-func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
-	c, err := lock(ctx, tx, connection)
-	if err != nil || c.Status == Archived {
-		return err
-	}
-	if c.Status == Connecting {
-		return errBusy
-	}
-	used, err := usageOf(ctx, tx, connection)
-	if err != nil {
-		return err
-	}
-	if used.PaymentsUnderWay {
-		return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
-	}
-	return archive(ctx, tx, connection)
-}
-
-// Open opens the providers of connections, whose credentials the box has sealed. Its errors wrap those of provider/pay.
-func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
-	return func(c *Connection) (pay.Provider, error) {
-		credentials, err := c.OpenCredentials(box)
-		if err != nil {
-			return nil, err
-		}
-		settings := map[string]json.RawMessage{}
-		if err := json.Unmarshal(c.Settings, &settings); err != nil {
-			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
-		}
-		delete(settings, fundingAccount) // it is ours
-		raw, err := json.Marshal(settings)
-		if err != nil {
-			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
-		}
-		return appOf(c.AppID).open(raw, credentials, options)
 	}
 }

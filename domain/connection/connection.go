@@ -1,5 +1,6 @@
-// Package connection owns the connections of a team to apps outside: which app, its settings and its sealed credentials, and whether it
-// works. What is sent over a connection belongs to other packages.
+// Package connection owns the connections of a team to apps outside. The file apps.go declares the apps: the kind of each, its settings and
+// credentials, and what can be done with it. The file settings.go checks, seals and opens what a connection holds; lifecycle.go says whether it
+// works. What is sent over a connection belongs to other packages, which ask what an app can do (App.Can) and never which one it is.
 package connection
 
 import (
@@ -13,27 +14,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/seal"
-	"stayledger/provider/pay"
 )
-
-// Status says whether a connection works.
-type Status string
-
-// The states. Nothing is sent over a connection that is not active. Of those that require a reconnect the app has refused the credentials;
-// disabled ones were switched off, or could not be connected for another reason. Archived is final.
-const (
-	Connecting        Status = "connecting"
-	Active            Status = "active"
-	ReconnectRequired Status = "reconnectRequired"
-	Disabled          Status = "disabled"
-	Archived          Status = "archived"
-)
-
-// Enum lists the states.
-func (Status) Enum() []string {
-	return []string{string(Connecting), string(Active), string(ReconnectRequired), string(Disabled), string(Archived)}
-}
 
 // Connection is a connection as its team sees it.
 type Connection struct {
@@ -54,9 +35,6 @@ type Connection struct {
 	Credentials []byte `json:"-"`
 }
 
-// Opener opens the provider behind a connection; package app gives one that knows the keys and the providers.
-type Opener func(c *Connection) (pay.Provider, error)
-
 // What can be wrong with a request on a connection.
 var (
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A connection with this reference already exists")
@@ -73,47 +51,6 @@ type LockContext struct {
 	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
 }
 
-// label is what credentials are sealed under.
-func label(connection id.ID) string { return "connection:" + connection.String() }
-
-// Sealed is where credentials are kept.
-func Sealed() seal.Column { return seal.Column{Table: "connection", Name: "credentials", Label: label} }
-
-// OpenCredentials gives the credentials of a connection; nil when it has none.
-func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
-	if c.Credentials == nil {
-		return nil, nil
-	}
-	plain, err := box.Open(c.Credentials, label(c.ID))
-	if err != nil {
-		return nil, fmt.Errorf("credentials of connection %v: %w", c.ID, err)
-	}
-	return plain, nil
-}
-
-// FundingAccount is the bank account that the settings name to pay from; the zero id when they name none.
-func (c *Connection) FundingAccount() id.ID {
-	var s struct {
-		FundingAccountID id.ID `json:"fundingAccountId"`
-	}
-	if err := json.Unmarshal(c.Settings, &s); err != nil {
-		return id.Zero // they were checked when they were written
-	}
-	return s.FundingAccountID
-}
-
-// workable refuses changes of a connection that is archived, or that a job is connecting.
-func (c *Connection) workable() error {
-	switch c.Status {
-	case Connecting:
-		return errBusy
-	case Archived:
-		return errArchived
-	case Active, ReconnectRequired, Disabled:
-	}
-	return nil
-}
-
 // Get reads a connection of the team, or fails with apierr.NotFound.
 func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return read(ctx, tx, connection, "")
@@ -121,15 +58,9 @@ func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) 
 
 // Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil when there is none.
 func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
-	var apps []string
-	for _, a := range known {
-		if a.verifies {
-			apps = append(apps, string(a.id))
-		}
-	}
 	c, err := db.Get[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,
-		db.Args{"team": tx.Team, "apps": apps})
+		db.Args{"team": tx.Team, "apps": able(VerifiesAccounts)})
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, nil
 	}
@@ -138,15 +69,4 @@ func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
 	}
 	c.App = appOf(c.AppID).info()
 	return &c, nil
-}
-
-// Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is connected again.
-func Refused(ctx context.Context, tx *db.Tx, connection id.ID) error {
-	_, err := tx.Exec(ctx, `
-		update connection set status = 'reconnectRequired', connected_at = null, updated_at = @now
-		where team_id = @team and id = @id and status = 'active'`, db.Args{"team": tx.Team, "id": connection, "now": tx.Now})
-	if err != nil {
-		return fmt.Errorf("note refused credentials: %w", err)
-	}
-	return nil
 }

@@ -126,7 +126,8 @@ type createInput struct{ Body Create }
 
 func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operation.Acknowledgement, error) {
 	b := &in.Body
-	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name, Status: Connecting}
+	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
+	c.connect()
 	c.ShortRef = c.ID.ShortRef()
 	_, refused := w.setSettings(c, b.Settings)
 	if err := both(refused, w.setCredentials(c, b.Credentials)); err != nil {
@@ -167,7 +168,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 		}
 	}
 	if in.Body.Status != nil {
-		if err := setStatus(c, Status(*in.Body.Status)); err != nil {
+		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
 			return nil, err
 		}
 	}
@@ -184,12 +185,14 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 	}
 	if moved {
 		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
-		if used, err := usageOf(ctx, tx, c.ID); err != nil {
+		used, err := usageOf(ctx, tx, c.ID)
+		if err != nil {
 			return err
-		} else if used.PaymentsUnderWay {
-			return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
 		}
-		c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired
+		if err := used.idle(); err != nil {
+			return err
+		}
+		c.forget()
 	}
 	if err := w.checkOpens(c); err != nil {
 		return err
@@ -219,7 +222,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	if err := w.checkOpens(c); err != nil {
 		return nil, err
 	}
-	c.Status = Connecting
+	c.connect()
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
 	}
@@ -244,8 +247,8 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 		return nil, nil, err
 	}
 	if in.Outcome == "archive" || in.Outcome == "" && used.Payments {
-		if used.PaymentsUnderWay {
-			return nil, nil, errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+		if err := used.idle(); err != nil {
+			return nil, nil, err
 		}
 		n := work(operation.ConnectionArchive, archiveKind, in.ID)
 		return nil, &n, nil

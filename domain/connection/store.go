@@ -2,7 +2,6 @@ package connection
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -34,6 +33,11 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 	}
 	c.App = appOf(c.AppID).info()
 	return &c, nil
+}
+
+// Hold reads a connection and keeps others from switching it off until the transaction ends. It fails with apierr.NotFound.
+func Hold(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
+	return read(ctx, tx, connection, "for share")
 }
 
 // lock reads a connection and keeps it from changing, and from being referred to anew, until the transaction ends.
@@ -74,20 +78,6 @@ func conflict(err error) error {
 	return fmt.Errorf("write connection: %w", err)
 }
 
-// settle ends connecting, and nothing else: a connection that is not connecting stays as it is. One that requires a reconnect has no instant at
-// which it worked, so it cannot be switched on by hand. It reports whether the connection was connecting.
-func settle(ctx context.Context, tx *db.Tx, connection id.ID, to Status) (settled bool, err error) {
-	n, err := tx.Exec(ctx, `
-		update connection set status = @status::text, updated_at = @now,
-			connected_at = case @status when 'active' then @now when 'reconnectRequired' then null else connected_at end
-		where team_id = @team and id = @id and status = 'connecting'`,
-		db.Args{"team": tx.Team, "id": connection, "status": to, "now": tx.Now})
-	if err != nil {
-		return false, fmt.Errorf("settle connection: %w", err)
-	}
-	return n > 0, nil
-}
-
 func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := tx.Exec(ctx, `delete from connection where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": connection})
 	if err != nil {
@@ -96,17 +86,16 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-func archive(ctx context.Context, tx *db.Tx, connection id.ID) error {
-	_, err := tx.Exec(ctx, `update connection set status = 'archived', updated_at = @now where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": connection, "now": tx.Now})
-	if err != nil {
-		return fmt.Errorf("archive connection: %w", err)
+// usage is what refers to a connection: any payment keeps it from being deleted, one under way from being archived.
+type usage struct{ Payments, PaymentsUnderWay bool }
+
+// idle refuses what must not happen while a payment is under way.
+func (u usage) idle() error {
+	if u.PaymentsUnderWay {
+		return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
 	}
 	return nil
 }
-
-// usage is what refers to a connection: any payment keeps it from being deleted, one under way from being archived.
-type usage struct{ Payments, PaymentsUnderWay bool }
 
 func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	u, err := db.Get[usage](ctx, tx, `select
@@ -135,12 +124,4 @@ func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
 		return errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: path, Schema: "body"})
 	}
 	return nil
-}
-
-func encode(values map[string]string) (json.RawMessage, error) {
-	out, err := json.Marshal(values)
-	if err != nil {
-		return nil, fmt.Errorf("encode settings: %w", err)
-	}
-	return out, nil
 }

@@ -123,7 +123,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 	if err != nil {
 		return nil, fmt.Errorf("read the connection of a batch: %w", err)
 	}
-	w := &work{active: c.Status == connection.Active, files: c.AppID == connection.NACHA, until: tx.Now.Add(sendTime), before: b.BusyUntil}
+	w := &work{active: c.Status == connection.Active, files: c.AppID.Can(connection.PaysByFile), until: tx.Now.Add(sendTime), before: b.BusyUntil}
 	if w.provider, err = s.Open(c); err != nil {
 		return nil, fmt.Errorf("open a payment provider: %w", err)
 	}
@@ -228,7 +228,7 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 
 func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App) error {
 	var ask *time.Time
-	if app != connection.NACHA { // a file has nobody to ask
+	if app.Can(connection.TellsOutcomes) {
 		at := tx.Now.Add(firstQuestion)
 		ask = &at
 	}

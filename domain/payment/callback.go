@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -29,16 +28,15 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	if err != nil {
 		return nil, err
 	}
-	plain, err := c.OpenCredentials(s.Box)
+	secret, err := c.CallbackSecret(s.Box)
 	if err != nil {
 		return nil, err
 	}
-	var secrets pay.HTTPCredentials
-	if err := json.Unmarshal(plain, &secrets); err != nil || secrets.CallbackSecret == "" {
+	if secret == "" {
 		return nil, errCallback
 	}
 	signature := pay.Signature{ID: in.MessageID, Timestamp: in.Timestamp, Value: in.Signature}
-	message, err := pay.VerifyCallback(secrets.CallbackSecret, signature, in.Raw, d.Now())
+	message, err := pay.VerifyCallback(secret, signature, in.Raw, d.Now())
 	if err != nil {
 		return nil, errCallback.Because(err)
 	}

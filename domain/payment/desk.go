@@ -40,11 +40,7 @@ type Desk struct {
 // assigned to payout_bankAccount. It fails with 400 for an unknown connection (path connectionId) or account (path fundingAccountId), with the
 // reasons payProviderConnectionInactive and payProviderAccountNotReady.
 func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Desk, error) {
-	// Shared, so that the connection is not switched off between this look and the commit.
-	if _, err := tx.Exec(ctx, `select from connection where team_id = @team and id = @id for share`, db.Args{"team": tx.Team, "id": connectionID}); err != nil {
-		return nil, fmt.Errorf("hold a connection: %w", err)
-	}
-	c, err := connection.Get(ctx, tx, connectionID)
+	c, err := connection.Hold(ctx, tx, connectionID)
 	if errors.Is(err, apierr.NotFound) {
 		return nil, notFoundAt("connectionId")
 	}
@@ -99,7 +95,7 @@ var SendKind = job.NewKind("payment.send")
 // batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work that may have to be
 // asked for again; a bank takes a whole file, and few files a day.
 func (d *Desk) batchSize() int {
-	if d.Connection.AppID == connection.NACHA {
+	if d.Connection.AppID.Can(connection.PaysByFile) {
 		return 10_000
 	}
 	return 200

@@ -236,9 +236,9 @@ type attempt struct {
 }
 
 // mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by itself, and what was
-// returned too early could be replaced while the payment still arrives; of files nobody tells.
+// returned too early could be replaced while the payment still arrives; of what went to a bank in a file nobody tells.
 func (a *attempt) mayComeBack() bool {
-	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && a.AppID == connection.NACHA
+	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
 }
 
 // lastAttempt is nil for a transaction without a payment that counts.

@@ -48,7 +48,7 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	if err != nil {
 		return nil, err
 	}
-	if c.AppID != connection.NACHA {
+	if !c.AppID.Can(connection.TakesReturnFiles) {
 		return nil, errNoReturnFiles
 	}
 	outcomes, err := pay.ParseReturns(in.Raw)

@@ -1,0 +1,96 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Status says whether a connection works.
+type Status string
+
+// The states. A connection is connecting while its app is asked whether it works, and then active, reconnectRequired when the app has refused
+// the credentials, or disabled when it could not be connected for another reason. Active ones are switched off (disabled) and on by hand, and
+// become reconnectRequired when the app refuses the credentials later. Nothing is sent over one that is not active. Archived is final.
+const (
+	Connecting        Status = "connecting"
+	Active            Status = "active"
+	ReconnectRequired Status = "reconnectRequired"
+	Disabled          Status = "disabled"
+	Archived          Status = "archived"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{string(Connecting), string(Active), string(ReconnectRequired), string(Disabled), string(Archived)}
+}
+
+// workable refuses changes of a connection that is archived, or that a job is connecting.
+func (c *Connection) workable() error {
+	switch c.Status {
+	case Connecting:
+		return errBusy
+	case Archived:
+		return errArchived
+	case Active, ReconnectRequired, Disabled:
+	}
+	return nil
+}
+
+// connect has the app asked whether the connection works; move ends it.
+func (c *Connection) connect() { c.Status = Connecting }
+
+// forget takes the credentials from a connection whose app is spoken to at another address now: they were not meant for that one.
+func (c *Connection) forget() { c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired }
+
+// setStatus switches a connection off, or on again when it has worked.
+func (c *Connection) setStatus(to Status) error {
+	if to == Active && c.ConnectedAt == nil {
+		return errReconnect
+	}
+	c.Status = to
+	return nil
+}
+
+// move takes a connection from one of some states to another, and reports whether it was in one of them. A connection that requires a reconnect
+// has no instant at which it worked, so it cannot be switched on by hand.
+func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
+	n, err := tx.Exec(ctx, `
+		update connection set status = @to::text, updated_at = @now,
+			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else connected_at end
+		where team_id = @team and id = @id and status = any(@from)`,
+		db.Args{"team": tx.Team, "id": connection, "to": to, "from": from, "now": tx.Now})
+	if err != nil {
+		return false, fmt.Errorf("make a connection %s: %w", to, err)
+	}
+	return n > 0, nil
+}
+
+// Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is connected again.
+func Refused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
+	return err
+}
+
+// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was made over it can still
+// be returned, and the provider's word of that must be read.
+func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	c, err := lock(ctx, tx, connection)
+	if err != nil || c.Status == Archived {
+		return err
+	}
+	if c.Status == Connecting {
+		return errBusy
+	}
+	used, err := usageOf(ctx, tx, connection)
+	if err != nil {
+		return err
+	}
+	if err := used.idle(); err != nil {
+		return err
+	}
+	_, err = move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled)
+	return err
+}

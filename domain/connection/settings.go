@@ -1,0 +1,225 @@
+package connection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+// field is one setting or credential. All are texts.
+type field struct {
+	name     string
+	required bool
+	// fallback stands when the field is absent.
+	fallback string
+	min, max int
+	// check gives what is wrong with a text of the right length; nil takes any.
+	check func(text string, r rules) *apierr.Issue
+	// capitals puts the text in capital letters, the only ones of files of banks.
+	capitals bool
+	// address says where credentials are sent: a changed address must not get those that were meant for another.
+	address bool
+}
+
+// rules are what checks know of the service.
+type rules struct {
+	// private allows addresses of no public network, and plain http ones of this machine.
+	private bool
+}
+
+// fundingAccount is the setting that names the bank account to pay from.
+const fundingAccount = "fundingAccountId"
+
+// check holds values against fields and gives them with what stands for the absent ones. Issues are at the given part of the body.
+func check(part string, fields []field, given map[string]string, r rules) (map[string]string, []apierr.Issue) {
+	var issues []apierr.Issue
+	out := map[string]string{}
+	left := maps.Clone(given)
+	for i := range fields {
+		f := &fields[i]
+		text, present := given[f.name]
+		delete(left, f.name)
+		switch {
+		case present:
+			if issue := f.wrong(text, r); issue != nil {
+				issue.Path, issue.Schema = []any{part, f.name}, "body"
+				issues = append(issues, *issue)
+				continue
+			}
+			if f.capitals {
+				text = strings.ToUpper(text)
+			}
+			out[f.name] = text
+		case f.required:
+			issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{part, f.name}, Schema: "body"})
+		case f.fallback != "":
+			out[f.name] = f.fallback
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		issues = append(issues, apierr.Issue{Message: "Field is not known", Code: "unknownField", Path: []any{part, name}, Schema: "body"})
+	}
+	return out, issues
+}
+
+func (f *field) wrong(text string, r rules) *apierr.Issue {
+	if n := utf8.RuneCountInString(text); n < f.min || n > f.max {
+		return &apierr.Issue{Message: "Text is too short or too long", Code: "length"}
+	}
+	if f.check == nil {
+		return nil
+	}
+	return f.check(text, r)
+}
+
+// writer is what decisions know of the service.
+type writer struct {
+	box   *seal.Box
+	open  Opener
+	rules rules
+}
+
+// setSettings checks settings and puts them in place. It reports whether credentials would go to another address than before.
+func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
+	a := appOf(c.AppID)
+	values, issues := check("settings", a.settings, given, w.rules)
+	if issues != nil {
+		return false, apierr.BadRequest.At(issues...)
+	}
+	old := map[string]string{}
+	if c.Settings != nil {
+		if err := json.Unmarshal(c.Settings, &old); err != nil {
+			return false, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+		}
+	}
+	for i := range a.settings {
+		if f := &a.settings[i]; f.address && old[f.name] != values[f.name] {
+			moved = true
+		}
+	}
+	c.Settings, err = encode(values)
+	return moved, err
+}
+
+// setCredentials checks credentials and seals them.
+func (w writer) setCredentials(c *Connection, given map[string]string) error {
+	values, issues := check("credentials", appOf(c.AppID).credentials, given, w.rules)
+	if issues != nil {
+		return apierr.BadRequest.At(issues...)
+	}
+	if len(values) == 0 {
+		c.Credentials = nil
+		return nil
+	}
+	plain, err := encode(values)
+	if err != nil {
+		return err
+	}
+	c.Credentials = w.box.Seal(plain, label(c.ID))
+	return nil
+}
+
+// checkOpens refuses what the provider itself would refuse to start with.
+func (w writer) checkOpens(c *Connection) error {
+	a := appOf(c.AppID)
+	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
+		return nil // to be given when it is connected
+	}
+	_, err := w.open(c)
+	wrong, ok := errors.AsType[*pay.SettingsError](err)
+	if !ok {
+		return err
+	}
+	part := "settings"
+	for i := range a.credentials {
+		if a.credentials[i].name == wrong.Field {
+			part = "credentials"
+		}
+	}
+	return apierr.BadRequest.At(apierr.Issue{Message: "Value is malformed", Code: "malformed", Path: []any{part, wrong.Field}, Schema: "body"})
+}
+
+func encode(values map[string]string) (json.RawMessage, error) {
+	out, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode settings: %w", err)
+	}
+	return out, nil
+}
+
+// label is what credentials are sealed under.
+func label(connection id.ID) string { return "connection:" + connection.String() }
+
+// Sealed is where credentials are kept.
+func Sealed() seal.Column { return seal.Column{Table: "connection", Name: "credentials", Label: label} }
+
+// OpenCredentials gives the credentials of a connection; nil when it has none.
+func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
+	if c.Credentials == nil {
+		return nil, nil
+	}
+	plain, err := box.Open(c.Credentials, label(c.ID))
+	if err != nil {
+		return nil, fmt.Errorf("credentials of connection %v: %w", c.ID, err)
+	}
+	return plain, nil
+}
+
+// CallbackSecret is what the app signs its callbacks with; empty when it sends none or the connection has no credentials.
+func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
+	if !c.AppID.Can(TellsOutcomes) || c.Credentials == nil {
+		return "", nil
+	}
+	plain, err := c.OpenCredentials(box)
+	if err != nil {
+		return "", err
+	}
+	var secrets pay.HTTPCredentials
+	if err := json.Unmarshal(plain, &secrets); err != nil {
+		return "", fmt.Errorf("credentials of connection %v are malformed", c.ID)
+	}
+	return secrets.CallbackSecret, nil
+}
+
+// FundingAccount is the bank account that the settings name to pay from; the zero id when they name none.
+func (c *Connection) FundingAccount() id.ID {
+	var s struct {
+		FundingAccountID id.ID `json:"fundingAccountId"`
+	}
+	if err := json.Unmarshal(c.Settings, &s); err != nil {
+		return id.Zero // they were checked when they were written
+	}
+	return s.FundingAccountID
+}
+
+// Opener opens the provider behind a connection; package app gives one that knows the keys and the providers.
+type Opener func(c *Connection) (pay.Provider, error)
+
+// Open opens the providers of connections, whose credentials the box has sealed. Its errors wrap those of provider/pay.
+func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
+	return func(c *Connection) (pay.Provider, error) {
+		credentials, err := c.OpenCredentials(box)
+		if err != nil {
+			return nil, err
+		}
+		settings := map[string]json.RawMessage{}
+		if err := json.Unmarshal(c.Settings, &settings); err != nil {
+			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+		}
+		delete(settings, fundingAccount) // it is ours
+		raw, err := json.Marshal(settings)
+		if err != nil {
+			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+		}
+		return appOf(c.AppID).open(raw, credentials, options)
+	}
+}
