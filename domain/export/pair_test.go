@@ -231,7 +231,7 @@ func TestClientIsGone(t *testing.T) {
 	cancel()
 	select {
 	case <-stopped:
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the renderer goes on")
 	}
 	if answer := <-answered; answer.Body.Len() != 0 || w.files() != 0 || w.open() != 0 {

@@ -48,7 +48,7 @@ func TestAwaitedExportsOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 			if team != want.ID {
 				t.Errorf("an export of another team began")
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("no export begins")
 		}
 	}
@@ -94,7 +94,7 @@ func TestTooManyAwaitedExportsAreRefused(t *testing.T) {
 		if got.WantError(apierr.CodeServiceUnavailable, ""); got.Header.Get("Retry-After") == "" {
 			t.Error("no time to come back")
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("none is refused")
 	}
 	<-begun

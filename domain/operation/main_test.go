@@ -219,7 +219,7 @@ func (x *toy) worker() {
 // until reads an operation until its status is one of those given, and fails when it takes too long.
 func (x *toy) until(operation string, statuses ...string) *apitest.Response {
 	x.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		r := x.read(operation)
 		if slices.Contains(statuses, r.String("status")) {
 			return r

@@ -97,7 +97,7 @@ func TestFailedOnlyWhenEveryTaskHasSettled(t *testing.T) {
 			slow["gate"] = name
 			one := x.start(object{"type": "csv-import", "tasks": []object{{"code": "csvEmpty", "note": "lost"}, slow, {"note": "kept"}}})
 			x.worker()
-			for deadline := time.Now().Add(10 * time.Second); x.count(`select tasks_open from operation where team_id = @team and id = @id::uuid`, db.Args{"id": one}) > 1; {
+			for deadline := time.Now().Add(2 * time.Minute); x.count(`select tasks_open from operation where team_id = @team and id = @id::uuid`, db.Args{"id": one}) > 1; {
 				if time.Now().After(deadline) {
 					t.Fatal("the quick tasks do not settle")
 				}
@@ -136,7 +136,7 @@ func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 			x.worker()
 			x.until(one, "running")
 			x.Exec(`update job set due_at = clock_timestamp() where team_id = @team and args ->> 'gateFirst' = 'true'`, nil)
-			for deadline := time.Now().Add(10 * time.Second); x.notes("n") == 0; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(2 * time.Minute); x.notes("n") == 0; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("the job of a silent worker is not taken again")
 				}

@@ -45,7 +45,7 @@ func TestStopInOrder(t *testing.T) {
 		if state := p.cmd.ProcessState; !state.Success() {
 			t.Errorf("ended with %s: %s", state, p.log)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("stayledger does not end: %s", p.log)
 	}
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(p.base, "http://")); err == nil {
@@ -62,7 +62,7 @@ func untilListened(t *testing.T, database, channel string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var n int
 		err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and query = $1`, `listen "`+channel+`"`).Scan(&n)
 		if err != nil {

@@ -72,7 +72,7 @@ func TestOwnerAccess(t *testing.T) {
 // message waits for the one message in a folder and gives its text, with the soft line ends of its encoding taken out.
 func message(t *testing.T, folder string) string {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		found, err := filepath.Glob(filepath.Join(folder, "*.eml"))
 		if err != nil {
 			t.Fatal(err)

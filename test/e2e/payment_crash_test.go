@@ -268,7 +268,7 @@ func (s *scene) killAt(point sandbox.Point, nth int) {
 	close(ready)
 	select {
 	case <-hit:
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Errorf("%s: no such order", s.name)
 	}
 	s.onEvent(nil)
