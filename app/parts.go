@@ -57,16 +57,17 @@ func Parts(o Outside, c Config) parts.Part {
 	links := func(team, attachment id.ID, expires time.Time) string {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
+	journals := journal.Sources()
 	return parts.Join(
 		access.Part(),
-		team.Part(onboarding.Hooks()),
-		onboarding.Part(),
+		team.Part(journals),
+		onboarding.Part(journals),
 		operation.Part(c.KeepOperations),
-		account.Part(onboarding.AssignmentsChanged),
+		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
 		connection.Part(connection.Config{Box: o.Box, Private: c.LocalProviders, Open: o.Providers}),
-		listing.Part(transaction.OfListings()),
+		listing.Part(journals),
 		tax.Part(),
 		fee.Part(),
 		reservation.Part(),

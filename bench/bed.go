@@ -23,15 +23,14 @@ import (
 	"stayledger/domain/audit"
 	"stayledger/domain/export"
 	"stayledger/domain/fee"
+	"stayledger/domain/journal"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
-	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
 	"stayledger/domain/report"
 	"stayledger/domain/reservation"
 	"stayledger/domain/statement"
 	"stayledger/domain/team"
-	"stayledger/domain/transaction"
 	"stayledger/migrations"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -174,7 +173,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		},
 		Title: "bench", Description: "Operations and an endpoint that starts one.",
 	}, append(slices.Concat(
-		operation.Part(keep).Endpoints, reservation.Part().Endpoints, fee.Part().Endpoints, listing.Part(transaction.OfListings()).Endpoints, team.Part(onboarding.Hooks()).Endpoints,
+		operation.Part(keep).Endpoints, reservation.Part().Endpoints, fee.Part().Endpoints, listing.Part(journal.Sources()).Endpoints, team.Part(journal.Sources()).Endpoints,
 		report.Part().Endpoints, statement.Part().Endpoints, b.exports.Part().Endpoints), initiating()))
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {

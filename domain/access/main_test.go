@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	w.server = api.NewServer(api.Config{
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
-	}, append(toys(), append(append(access.Part().Endpoints, team.Part(team.Hooks{}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
+	}, append(toys(), append(append(access.Part().Endpoints, team.Part(nil).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 	return w
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -85,22 +87,23 @@ func Require(have map[Assignment]id.ID, need ...Assignment) error {
 	return errRequiredMissing.With(Missing{missing})
 }
 
-// Reassigned is a part that went from one account to another; the zero id stands for no account.
-type Reassigned struct {
-	Assignment Assignment
-	From, To   id.ID
-}
-
 // Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.
-func Reassignments(before, after map[Assignment]id.ID) []Reassigned {
-	var out []Reassigned
+func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
+	var out []ledger.Reassigned
 	for _, name := range Assignment("").Enum() {
 		if a := Assignment(name); before[a] != after[a] {
-			out = append(out, Reassigned{a, before[a], after[a]})
+			out = append(out, ledger.Reassigned{Assignment: name, From: before[a], To: after[a]})
 		}
 	}
 	return out
 }
 
-// Follow is told of parts that other accounts play now, in the transaction that changes them, so that the journals follow.
-type Follow func(ctx context.Context, tx *db.Tx, changed []Reassigned) error
+// ReassignmentsMade marks the journals as stale that look the changed assignments up, and has them derived.
+func ReassignmentsMade(ctx context.Context, tx *db.Tx, journals ledger.Sources, changed []ledger.Reassigned) error {
+	if changed == nil {
+		return nil
+	}
+	return journals.Outdate(ctx, tx, ledger.Basis{Assignments: changed}, ledger.Outdated{
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
+	})
+}

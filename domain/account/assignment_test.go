@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stayledger/domain/account"
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -48,29 +49,29 @@ func TestEveryAssignmentIsPlayed(t *testing.T) {
 	golden.List(t, "assignments of the account", kept, slices.Sorted(slices.Values(all)))
 }
 
-// Followers hear of what moved and of nothing else, in the transaction of the write: one that refuses undoes it.
-func TestFollowersHearOfMovedAssignments(t *testing.T) {
+// Journals hear of what moved and of nothing else, in the transaction of the write: one that refuses undoes it.
+func TestJournalsHearOfMovedAssignments(t *testing.T) {
 	t.Parallel()
-	var heard []account.Reassigned
+	var heard []ledger.Reassigned
 	var refuse error
-	x := apitest.New(t, apitest.Config{Endpoints: account.Part(func(_ context.Context, _ *db.Tx, changed []account.Reassigned) error {
-		heard = changed
-		return refuse
-	}).Endpoints})
+	x := apitest.New(t, apitest.Config{Endpoints: account.Part(ledger.Sources{{Touched: func(_ context.Context, _ *db.Tx, b ledger.Basis) ([]id.ID, error) {
+		heard = b.Assignments
+		return nil, refuse
+	}}}).Endpoints})
 	x.Tx(account.InstallStandard)
 	codes := byCode(x)
 	path := func(code string) string { return "/accounts/" + codes[code].String() }
 	for _, test := range []struct {
 		code   string
 		change object
-		want   []account.Reassigned
+		want   []ledger.Reassigned
 	}{
 		{"2000", object{"name": "Guests"}, nil},
 		{"2000", object{"assignments": []string{"accountsReceivable"}}, nil},
-		{"2000", object{"assignments": []string{}}, []account.Reassigned{{Assignment: account.AccountsReceivable, From: codes["2000"]}}},
-		{"2300", object{"assignments": []string{"deferredRevenue", "accountsReceivable"}}, []account.Reassigned{
-			{Assignment: account.AccountsReceivable, To: codes["2300"]},
-			{Assignment: account.DeferredRevenue, From: codes["2010"], To: codes["2300"]},
+		{"2000", object{"assignments": []string{}}, []ledger.Reassigned{{Assignment: "accountsReceivable", From: codes["2000"]}}},
+		{"2300", object{"assignments": []string{"deferredRevenue", "accountsReceivable"}}, []ledger.Reassigned{
+			{Assignment: "accountsReceivable", To: codes["2300"]},
+			{Assignment: "deferredRevenue", From: codes["2010"], To: codes["2300"]},
 		}},
 	} {
 		heard = nil
@@ -97,10 +98,10 @@ func TestReassignments(t *testing.T) {
 	one, two := id.ID{1}, id.ID{2}
 	before := map[account.Assignment]id.ID{account.AccountsPayable: one, account.DeferredRevenue: one, account.OpeningBalance: two}
 	after := map[account.Assignment]id.ID{account.AccountsPayable: one, account.DeferredRevenue: two, account.ExpenseMarkup: one}
-	want := []account.Reassigned{
-		{Assignment: account.DeferredRevenue, From: one, To: two},
-		{Assignment: account.ExpenseMarkup, To: one},
-		{Assignment: account.OpeningBalance, From: two},
+	want := []ledger.Reassigned{
+		{Assignment: "deferredRevenue", From: one, To: two},
+		{Assignment: "expense_markup", To: one},
+		{Assignment: "openingBalance", From: two},
 	}
 	if got := account.Reassignments(before, after); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)

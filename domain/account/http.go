@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -11,13 +12,12 @@ import (
 
 const tag = "Accounts"
 
-// handler holds what the writes of accounts set off in packages that build on this one.
-type handler struct{ follow Follow }
+// handler knows the journals that follow the assignments of accounts.
+type handler struct{ journals ledger.Sources }
 
-// endpoints are the routes of accounts and their categories; follow, unless it is nil, is told of parts that other accounts play
-// after a write.
-func endpoints(follow Follow) []api.Endpoint {
-	h := handler{follow}
+// endpoints are the routes of accounts and their categories.
+func endpoints(journals ledger.Sources) []api.Endpoint {
+	h := handler{journals}
 	return append(categoryEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts", ID: "listAccounts", Tag: tag, Summary: "List the chart of accounts",
@@ -83,7 +83,7 @@ func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, er
 	})
 }
 
-// assigning writes an account and tells who follows which parts other accounts play now.
+// assigning writes an account and has the journals follow that other accounts play some assignments now.
 func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write func() (*Account, error)) (*Account, error) {
 	if in.Assignments == nil {
 		return write()
@@ -103,11 +103,7 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if err != nil {
 		return nil, err
 	}
-	changed := Reassignments(before, after)
-	if changed == nil || h.follow == nil {
-		return a, nil
-	}
-	return a, h.follow(ctx, tx, changed)
+	return a, ReassignmentsMade(ctx, tx, h.journals, Reassignments(before, after))
 }
 
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {

@@ -1,8 +1,11 @@
 package account
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/ledger"
+	"stayledger/platform/parts"
+)
 
-// Part is accounts; follow hears of assignments that moved.
-func Part(follow Follow) parts.Part {
-	return parts.Part{Endpoints: endpoints(follow)}
+// Part is accounts; journals follow their assignments.
+func Part(journals ledger.Sources) parts.Part {
+	return parts.Part{Endpoints: endpoints(journals)}
 }

@@ -141,9 +141,9 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	}
 	for _, m := range standardMappings() {
 		writes = append(writes, db.Stmt{
-			SQL: `insert into reservation_line_mapping (team_id, line_type, account_id, party) values (@team, @type, @account, @party)
+			SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, @party)
 				on conflict do nothing`,
-			Args: db.Args{"team": tx.Team, "type": m.lineType, "account": have.codes[m.code], "party": m.party},
+			Args: db.Args{"team": tx.Team, "id": tx.NewID(), "type": m.lineType, "account": have.codes[m.code], "party": m.party},
 		})
 	}
 	if err := tx.Pipeline(ctx, writes...); err != nil {

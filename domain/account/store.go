@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 	"stayledger/platform/page"
 )
 
@@ -235,4 +236,22 @@ func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
 	return db.Get[bool](ctx, tx, `select exists (select from account a where a.team_id = @team and a.category_id = @id
 		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
+}
+
+// BankingOpening is how the books of a bank account begin: on which day, with how much, and by which transaction; nil when it opens with nothing.
+type BankingOpening struct {
+	At            day.Day
+	Amount        money.Cents
+	TransactionID *id.ID
+}
+
+// BeginBanking keeps how the books of a bank account begin.
+func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpening) error {
+	_, err := tx.Exec(ctx, `update account set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
+		updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "now": tx.Now, "team": tx.Team, "id": account})
+	if err != nil {
+		return fmt.Errorf("begin the books of a bank account: %w", err)
+	}
+	return nil
 }

@@ -118,12 +118,10 @@ func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 		db.Args{"team": tx.Team, "id": contact})
 }
 
-// remove deletes a contact that nothing uses, with the ways in which it would have been paid.
+// remove deletes a contact that nothing uses. The ways in which it would have been paid go with it.
 func remove(ctx context.Context, tx *db.Tx, contact id.ID) error {
-	args := db.Args{"team": tx.Team, "id": contact}
-	return tx.Pipeline(ctx,
-		db.Stmt{SQL: `delete from payee_method where team_id = @team and contact_id = @id`, Args: args},
-		db.Stmt{SQL: `delete from contact where team_id = @team and id = @id`, Args: args})
+	_, err := tx.Exec(ctx, `delete from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact})
+	return err
 }
 
 func archive(ctx context.Context, tx *db.Tx, contact id.ID) error {

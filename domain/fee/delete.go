@@ -66,7 +66,7 @@ func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 		return fmt.Errorf("find the journals that wait for a recurring fee: %w", err)
 	}
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Reservations: stale,
+		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: stale},
 	})
 	return err
 }

@@ -39,7 +39,7 @@ func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgem
 		return nil, err
 	}
 	return ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: t.after.ID}, Reservations: reservations,
+		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: t.after.ID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: reservations},
 	})
 }
 

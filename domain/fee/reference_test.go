@@ -124,7 +124,8 @@ func TestRingsAreNotRacedInto(t *testing.T) {
 func TestFormulasAreCheckedWhenWritten(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.Exec(`insert into reservation_line_mapping (team_id, line_type, account_id) values (@team, 'petFee', @account)`, db.Args{"account": b.credit})
+	b.Exec(`insert into reservation_line_mapping (team_id, id, line_type, account_id) values (@team, @id, 'petFee', @account)`,
+		db.Args{"id": id.New(b.DB.Now()), "account": b.credit})
 	path := b.add("formula", "petFee")
 	b.Exec(`delete from reservation_line_mapping where team_id = @team and line_type = 'petFee'`, nil)
 	b.Put(path, object{"icon": "dog"}).Want(200)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -189,6 +190,25 @@ func periodStatement(tx *db.Tx, p *Period) db.Stmt {
 		"team": tx.Team, "id": p.ID, "fee": p.FeeID, "listing": p.ListingID, "start": p.StartAt, "end": p.EndAt, "rate": p.Rate,
 		"created_at": p.CreatedAt, "updated_at": p.UpdatedAt,
 	}}
+}
+
+// SubscribeToAll has a new listing charged every fee in use, since its inception.
+func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
+	fees, err := db.Select[id.ID](ctx, tx, `select id from fee where team_id = @team and status = 'active' order by id`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read the recurring fees in use: %w", err)
+	}
+	stmts := make([]db.Stmt, len(fees))
+	for i := range fees {
+		stmts[i] = periodStatement(tx, &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)})
+	}
+	if len(stmts) == 0 {
+		return nil
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("subscribe a listing to the recurring fees: %w", err)
+	}
+	return nil
 }
 
 func clearPeriods(tx *db.Tx, feeID id.ID) db.Stmt {

@@ -75,3 +75,58 @@ func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	}
 	return nil
 }
+
+// HoldAttachments locks uploaded attachments, so that of two transactions that want one only the first gets it. It gives the transaction that each
+// is linked to, the zero id for none; those that the team does not have, or not any more, are absent.
+func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.ID, error) {
+	known, err := db.Select[id.ID](ctx, tx, `
+		select id from file where team_id = @team and id = any(@ids) and kind = 'attachment' and purged_at is null
+			and (purge_at is null or purge_at > @now) order by id for update`, db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("lock attachments: %w", err)
+	}
+	type link struct{ ID, TransactionID id.ID }
+	links, err := db.Select[link](ctx, tx, `select id, transaction_id from transaction_attachment where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": known})
+	if err != nil {
+		return nil, fmt.Errorf("read attachments: %w", err)
+	}
+	holder := make(map[id.ID]id.ID, len(known))
+	for _, v := range known {
+		holder[v] = id.Zero
+	}
+	for _, l := range links {
+		holder[l.ID] = l.TransactionID
+	}
+	return holder, nil
+}
+
+// Attach are the statements that make the attachments of a transaction the given ones, in their order.
+func Attach(tx *db.Tx, transaction id.ID, attachments []id.ID) []db.Stmt {
+	stmts := []db.Stmt{Detach(tx, transaction, attachments)}
+	if len(attachments) == 0 {
+		return stmts
+	}
+	return append(stmts, db.Stmt{
+		SQL: `
+		with linked as (
+			insert into transaction_attachment (team_id, id, transaction_id, position, created_at, updated_at)
+			select @team, a.id, @transaction, min(a.n), @now, @now from unnest(@ids::uuid[]) with ordinality as a (id, n) group by a.id
+			on conflict (team_id, id) do update set transaction_id = excluded.transaction_id, position = excluded.position, updated_at = excluded.updated_at
+			returning id)
+		update file f set purge_at = null from linked where f.team_id = @team and f.id = linked.id and f.purge_at is not null`,
+		Args: db.Args{"team": tx.Team, "transaction": transaction, "ids": attachments, "now": tx.Now},
+	})
+}
+
+// Detach is the statement that frees the attachments of a transaction, save some. What is left without a transaction is purged in time.
+func Detach(tx *db.Tx, transaction id.ID, but []id.ID) db.Stmt {
+	return db.Stmt{
+		SQL: `
+		with freed as (
+			update transaction_attachment set transaction_id = null, updated_at = @now
+			where team_id = @team and transaction_id = @transaction and id <> all(@but) returning id)
+		update file f set purge_at = @purge from freed where f.team_id = @team and f.id = freed.id`,
+		Args: db.Args{"team": tx.Team, "transaction": transaction, "but": but, "now": tx.Now, "purge": tx.Now.Add(KeepUnlinked)},
+	}
+}

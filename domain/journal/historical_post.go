@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"stayledger/domain/ledger"
-	"stayledger/domain/listing"
-	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -26,17 +23,6 @@ type importArgs struct {
 
 // triggerHistorical marks entries of an earlier system.
 const triggerHistorical = "historical"
-
-// handlers are the tasks of the package.
-func handlers() map[job.Kind]job.Handler {
-	return map[job.Kind]job.Handler{
-		kindImport: operation.Work(30*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args importArgs) error {
-			return post(ctx, tx, args.ImportID)
-		}).BesideAll(), // entries of an earlier system are derived from nothing
-		ledger.RefreshJournals: operation.Outside(10*time.Minute, refreshTask).InBulk(),
-		listing.RefreshKind:    operation.Outside(10*time.Minute, refreshListing).InBulk(),
-	}
-}
 
 // post puts what an import has staged onto the historical ledger, all of it or nothing. It reads and writes a bounded number of entries at a
 // time, and what is posted leaves the staging table; a repetition finds nothing to do.

@@ -6,8 +6,8 @@ import (
 
 	"stayledger/domain/journal"
 	"stayledger/domain/ledger"
-	"stayledger/domain/listing"
 	"stayledger/domain/operation"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -22,10 +22,8 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 	w.Exec(`update listing_ownership_period set end_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.ann})
 	w.Exec(`update listing_ownership_period set start_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		target := operation.Resource{Type: operation.Listing, ID: w.villa, Role: operation.Target}
-		_, err := operation.Start(ctx, tx, operation.New{
-			Type: operation.ListingJournalRefresh, Primary: &target, Resources: []operation.Resource{target},
-			Tasks: []operation.Task{{Kind: listing.RefreshKind, Args: listing.RefreshArgs{ListingID: w.villa}}},
+		err := (ledger.Sources{journal.Source()}).Outdate(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}, ledger.Outdated{
+			Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: w.villa},
 		})
 		return err
 	})
@@ -58,10 +56,14 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 	w.Exec(`update listing_ownership_period set start_at = '2026-07-01' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		change, err := journal.RefreshListings(ctx, tx, []id.ID{w.villa})
-		if change != (ledger.Change{Skipped: 2}) {
-			t.Errorf("a listing without owners: %+v", change)
+		if err := (ledger.Sources{journal.Source()}).Follow(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}); !apierr.Refused(err) {
+			t.Errorf("a listing without owners: %v", err)
 		}
-		return err
+		return nil
 	})
+	if got := w.Get(held).String("journalStatus.status"); got != "failed" {
+		t.Errorf("without an owner the journal is %s", got)
+	}
+	w.wantEntries("2026-02-01 trust 4000 -10000 owners bob manual", "2026-02-01 trust 5200 10000 manager manual",
+		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 }

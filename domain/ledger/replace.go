@@ -27,19 +27,19 @@ const fewSources = 20
 //
 // Errors: ErrInvalid, ErrUnknownAccount, and the locks of Locked.
 func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
-	return ReplacePart(ctx, tx, Subset{Sources: sources}, wanted, l)
+	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Subset are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
-// sources Behind.
-type Subset struct {
-	Sources []id.ID
-	Behind  map[id.ID]bool
+// subset are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
+// sources behind.
+type subset struct {
+	sources []id.ID
+	behind  map[id.ID]bool
 }
 
-// ReplacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
-func ReplacePart(ctx context.Context, tx *db.Tx, of Subset, wanted []Posting, l Lenience) (Change, error) {
-	ordered := slices.Clone(of.Sources)
+// replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
+func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
+	ordered := slices.Clone(of.sources)
 	slices.SortFunc(ordered, id.ID.Compare)
 	ordered = slices.Compact(ordered)
 	bySource := make(map[id.ID][]Posting, len(ordered))
@@ -63,7 +63,7 @@ func ReplacePart(ctx context.Context, tx *db.Tx, of Subset, wanted []Posting, l 
 	var total Change
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
-		change, err := replaceChunk(ctx, tx, Subset{ordered[:n], of.Behind}, postings, l)
+		change, err := replaceChunk(ctx, tx, subset{ordered[:n], of.behind}, postings, l)
 		if err != nil {
 			return Change{}, err
 		}
@@ -90,8 +90,8 @@ func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Pos
 	return n, postings
 }
 
-func replaceChunk(ctx context.Context, tx *db.Tx, of Subset, wanted []Posting, l Lenience) (Change, error) {
-	standing, err := stored(ctx, tx, of.Sources)
+func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
+	standing, err := stored(ctx, tx, of.sources)
 	if err != nil {
 		return Change{}, err
 	}

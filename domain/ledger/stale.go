@@ -13,7 +13,6 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
 )
 
 // Reason says why a journal is not the one that would be derived now.
@@ -34,36 +33,6 @@ func (Reason) Enum() []string {
 	return []string{"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked"}
 }
 
-// Kinds of the tasks that derive journals. Packages reservation, transaction and journal handle them; all take RefreshArgs.
-var (
-	RefreshReservations = job.NewKind("reservation.refresh")
-	RefreshTransactions = job.NewKind("transaction.refresh")
-	RefreshJournals     = job.NewKind("journal.refresh")
-)
-
-// RefreshArgs name the sources whose journals a task derives.
-type RefreshArgs struct {
-	IDs []id.ID `json:"ids,omitempty"`
-	// Stretch, instead of ids, is a part of all reservations.
-	Stretch *Stretch `json:"stretch,omitempty"`
-	// Strict fails on the first journal that a lock holds instead of leaving it as it is.
-	Strict bool `json:"strict,omitempty"`
-	// Mode narrows a refresh of reservations; empty means full.
-	Mode string `json:"mode,omitempty"`
-}
-
-// Stretch is the reservations from one place (inclusive) to another (exclusive, nil: to the end) in the order of listing and id.
-type Stretch struct {
-	From  Place  `json:"from"`
-	Until *Place `json:"until,omitempty"`
-}
-
-// Place is that of a reservation.
-type Place struct {
-	ListingID id.ID `json:"listingId"`
-	ID        id.ID `json:"id"`
-}
-
 // Outdated is a change that made journals stale.
 type Outdated struct {
 	Reason Reason
@@ -73,58 +42,57 @@ type Outdated struct {
 	Also []operation.Resource
 	// Type of the operation; empty means reservation-journal-refresh.
 	Type operation.Type
-	// Reservations, Transactions and Journals (written by hand) are the sources whose journals may differ now.
-	Reservations []id.ID
-	Transactions []id.ID
-	Journals     []id.ID
+	// Sources are those whose journals may differ now.
+	Sources map[Noun][]id.ID
 }
-
-// refreshChunk is how many sources one task derives.
-const refreshChunk = 500
 
 // Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation that derives them
-// anew, leaving those that a lock holds. It answers nil when no journal is touched. Transactions come first: a change of one locks it
-// before the reservations that it names.
+// anew, leaving those that a lock holds. It answers nil when no journal is touched.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
-	if len(o.Reservations)+len(o.Transactions)+len(o.Journals) == 0 {
+	if !o.touches() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
 	}
-	if err := MarkStale(ctx, tx, o); err != nil {
+	if err := markStale(ctx, tx, &o); err != nil {
 		return nil, err
 	}
-	return startRefresh(ctx, tx, o)
+	return operation.Start(ctx, tx, o.operation())
 }
 
-func startRefresh(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
+func (o *Outdated) touches() bool {
+	for _, ids := range o.Sources {
+		if len(ids) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// operation derives the journals of the sources.
+func (o *Outdated) operation() operation.New {
 	o.Cause.Role = operation.Target
-	n := operation.New{Type: o.Type, Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...)}
-	if n.Type == "" {
-		n.Type = operation.ReservationJournal
+	n := operation.New{
+		Type: cmp.Or(o.Type, operation.ReservationJournal), Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...),
 	}
-	n.Tasks = slices.Concat(refreshTasks(RefreshTransactions, o.Transactions), refreshTasks(RefreshReservations, o.Reservations),
-		refreshTasks(RefreshJournals, o.Journals))
-	return operation.Start(ctx, tx, n)
+	for _, noun := range nouns() {
+		n.Tasks = append(n.Tasks, noun.tasks(o.Sources[noun], RefreshArgs{})...)
+	}
+	if n.Tasks == nil {
+		n.Tasks = []operation.Task{Reservations.task(RefreshArgs{})}
+	}
+	return n
 }
 
-func refreshTasks(kind job.Kind, ids []id.ID) (tasks []operation.Task) {
-	for chunk := range slices.Chunk(ids, refreshChunk) {
-		tasks = append(tasks, operation.Task{Kind: kind, Args: RefreshArgs{IDs: chunk}, Priority: 1})
+// markStale marks journals as stale.
+func markStale(ctx context.Context, tx *db.Tx, o *Outdated) error {
+	for _, noun := range nouns() {
+		if err := o.mark(ctx, tx, noun, o.Sources[noun]); err != nil {
+			return err
+		}
 	}
-	return tasks
+	return nil
 }
 
-// MarkStale marks journals as stale without starting anything: for a change whose own operation derives them.
-func MarkStale(ctx context.Context, tx *db.Tx, o Outdated) error {
-	if err := o.mark(ctx, tx, "reservation", o.Reservations); err != nil {
-		return err
-	}
-	if err := o.mark(ctx, tx, "transaction", o.Transactions); err != nil {
-		return err
-	}
-	return o.mark(ctx, tx, "journal", o.Journals)
-}
-
-func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source string, ids []id.ID) error {
+func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -133,26 +101,25 @@ func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source string, ids []id.
 		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
 		from unnest(@ids::uuid[]) as s (id) order by s.id
 		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale', held_at = null, held_by = null`,
-		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": source, "reason": string(o.Reason), "ids": ids, "now": tx.Now})
+		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": string(source), "reason": string(o.Reason), "ids": ids, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("mark journals stale: %w", err)
 	}
 	return nil
 }
 
-// MarkFailed keeps in mind that the journals of these sources could not be derived.
-func MarkFailed(ctx context.Context, tx *db.Tx, source string, ids []id.ID) error {
+// markFailed keeps in mind that the journals of these sources could not be derived.
+func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	reason := map[string]Reason{"reservation": ReservationChanged, "transaction": TransactionChanged, "journal": OwnershipChanged}[source]
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
 				select @team, s.id, @source, @reason, 'failed', @now from unnest(@ids::uuid[]) as s (id)
 				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)
 				on conflict (team_id, source_id, cause_id) do nothing`,
-			Args: db.Args{"team": tx.Team, "source": source, "reason": string(reason), "ids": ids, "now": tx.Now},
+			Args: db.Args{"team": tx.Team, "source": string(source), "reason": string(source.changed()), "ids": ids, "now": tx.Now},
 		},
 		db.Stmt{
 			SQL:  `update ledger_stale set status = 'failed', held_at = null, held_by = null where team_id = @team and source_id = any(@ids)`,
@@ -200,15 +167,15 @@ func Outstanding() string {
 // settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
 // locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
 // anybody having marked it before is marked now.
-func settle(ctx context.Context, tx *db.Tx, of Subset, skipped map[id.ID]hold) error {
+func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
 	var done, left, part, by []id.ID
 	var at []*day.Day
-	for _, source := range of.Sources {
+	for _, source := range of.sources {
 		h, held := skipped[source]
 		switch {
 		case held:
 			left, by, at = append(left, source), append(by, h.by), append(at, h.at)
-		case of.Behind[source]:
+		case of.behind[source]:
 			part = append(part, source)
 		default:
 			done = append(done, source)
@@ -246,7 +213,7 @@ func settle(ctx context.Context, tx *db.Tx, of Subset, skipped map[id.ID]hold) e
 // outdatedSource is a source whose journal is to be derived.
 type outdatedSource struct {
 	ID     id.ID
-	Source string
+	Source Noun
 }
 
 // retry starts the operation that derives sources again.
@@ -254,14 +221,14 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	if len(found) == 0 {
 		return nil
 	}
-	by := map[string][]id.ID{}
+	o := Outdated{Cause: resources[0], Also: resources[1:], Sources: map[Noun][]id.ID{}}
 	for _, s := range found {
-		by[s.Source] = append(by[s.Source], s.ID)
+		o.Sources[s.Source] = append(o.Sources[s.Source], s.ID)
 	}
-	_, err := startRefresh(ctx, tx, Outdated{
-		Cause: resources[0], Also: resources[1:],
-		Reservations: sortedIDs(by["reservation"]), Transactions: sortedIDs(by["transaction"]), Journals: sortedIDs(by["journal"]),
-	})
+	for _, ids := range o.Sources {
+		slices.SortFunc(ids, id.ID.Compare)
+	}
+	_, err := operation.Start(ctx, tx, o.operation())
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -48,7 +49,9 @@ func TestJournalStatus(t *testing.T) {
 	b.closeBooks("2026-02-01")
 
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		return ledger.MarkStale(ctx, tx, ledger.Outdated{Reason: ledger.FeeChanged, Cause: fee, Reservations: []id.ID{locked, open}})
+		touched := func(context.Context, *db.Tx, ledger.Basis) ([]id.ID, error) { return []id.ID{locked, open}, nil }
+		_, err := ledger.Sources{{Noun: ledger.Reservations, Touched: touched}}.Mark(ctx, tx, ledger.Basis{}, ledger.Outdated{Reason: ledger.FeeChanged, Cause: fee})
+		return err
 	})
 	b.want(locked, "stale", ledger.FeeChanged, "refresh")
 	now := was
@@ -90,7 +93,10 @@ func TestFailedJournals(t *testing.T) {
 	b := newBooks(t)
 	source := id.New(b.DB.Now())
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		return ledger.MarkFailed(ctx, tx, "transaction", []id.ID{source})
+		underivable := ledger.Source{Noun: ledger.Transactions, Derive: func(context.Context, *db.Tx, []id.ID) (*ledger.Derived, error) {
+			return &ledger.Derived{Failed: map[id.ID]error{source: apierr.NotFound}}, nil
+		}}
+		return underivable.BookAfter(ctx, tx, []id.ID{source}, ledger.Lenience{})
 	})
 	b.want(source, "failed", ledger.TransactionChanged, "refresh")
 	b.replace([]id.ID{source}, b.posting(source, "p", date(t, "2026-02-01"), 100))
@@ -193,14 +199,15 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	part := func(wanted ...ledger.Posting) {
 		t.Helper()
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			_, err := ledger.ReplacePart(ctx, tx, ledger.Subset{Sources: []id.ID{source}, Behind: map[id.ID]bool{source: true}}, wanted, ledger.Lenience{SkipLocked: true})
+			free := ledger.Source{Noun: ledger.Transactions, Replaces: func(_ string, p *ledger.Posting) bool { return p.TxnCode == "free" }}
+			_, err := free.Store(ctx, tx, &ledger.Derived{Sources: []id.ID{source}, Postings: wanted}, "free", ledger.Lenience{SkipLocked: true})
 			return err
 		})
 	}
-	part(held, b.posting(source, "free", date(t, "2026-03-01"), 300))
+	part(changed, b.posting(source, "free", date(t, "2026-03-01"), 300))
 	b.want(source, "stale", ledger.JournalLocked, "unlock")
 	b.replace([]id.ID{source}, held, b.posting(source, "free", date(t, "2026-03-01"), 300))
 	b.want(source, "current", "", "")
-	part(held, free)
+	part(changed, free)
 	b.want(source, "stale", ledger.TransactionChanged, "refresh")
 }

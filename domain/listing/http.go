@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stayledger/domain/contact"
+	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -15,7 +16,7 @@ import (
 const tag = "Listings"
 
 // endpoints are the routes of listings and their ownership periods.
-func endpoints(journals Journals) []api.Endpoint {
+func endpoints(journals ledger.Sources) []api.Endpoint {
 	return append(handler{journals}.periodEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},

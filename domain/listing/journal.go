@@ -4,33 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/job"
 )
 
-// Derive does something about the journals of everything that touches some listings: those of their reservations and of the transactions
-// with a line on them. Journals that a lock holds stay as they are.
-type Derive func(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error
-
-// Journals are what the writes of ownership set off in packages that build on this one.
-type Journals struct {
-	// Derive brings the journals around some listings up to date.
-	Derive Derive
-	// Outdate marks them as stale, for an operation to derive.
-	Outdate Derive
-}
-
-// RefreshKind is the kind of the task that derives the journals of one listing; package journal handles it.
-var RefreshKind = job.NewKind("listing.refresh")
-
-// RefreshArgs are the arguments of such a task.
-type RefreshArgs struct {
-	ListingID id.ID `json:"listingId"`
-}
-
-type handler struct{ Journals }
+// handler knows the journals that follow the owners of listings.
+type handler struct{ journals ledger.Sources }
 
 // written answers the write of a period and has the journals follow.
 func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
@@ -49,20 +30,16 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+	changed := ledger.Basis{Listings: []id.ID{listingID}}
 	if !kept {
-		return nil, h.Derive(ctx, tx, []id.ID{listingID})
+		return nil, h.journals.Follow(ctx, tx, changed)
 	}
-	if err := h.Outdate(ctx, tx, []id.ID{listingID}); err != nil {
-		return nil, err
-	}
-	target := operation.Resource{Type: operation.Listing, ID: listingID, Role: operation.Target}
-	return &operation.New{
-		Type: operation.ListingJournalRefresh, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: []operation.Task{{Kind: RefreshKind, Args: RefreshArgs{ListingID: listingID}}},
-	}, nil
+	return h.journals.Mark(ctx, tx, changed, ledger.Outdated{
+		Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: listingID},
+	})
 }
 
 // work is what the operation does.
 func (h handler) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
-	return h.Derive(ctx, tx, []id.ID{started.Resource.ID})
+	return h.journals.Follow(ctx, tx, ledger.Basis{Listings: []id.ID{started.Resource.ID}})
 }

@@ -98,7 +98,7 @@ func TestJournalsFollowOwnership(t *testing.T) {
 	k.wantOwned(t, second)
 	k.Delete(periods+"/"+second.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 
-	settled("failed", k.Put(periods+"/"+second.String(), object{"startAt": "2026-04-01"})) // nobody owns on the day of the expense
+	settled("failed", k.Put(periods+"/"+second.String()+"?dryRun=false", object{"startAt": "2026-04-01"})) // nobody owns on the day of the expense
 	settled("completed", k.Put(periods+"/"+k.first.String(), object{"endAt": "2026-04-01"}))
 	k.wantOwned(t, k.first)
 	settled("completed", k.Delete(periods+"/"+second.String()))
@@ -134,7 +134,9 @@ func TestDryRunOfOwnershipDerives(t *testing.T) {
 func TestOrphanedTransactionFailsTheRefresh(t *testing.T) {
 	t.Parallel()
 	k := newKeeping(t)
-	ack := k.Put(periods+"/"+k.first.String(), object{"endAt": "2026-03-11"}).Want(202)
+	path := periods + "/" + k.first.String()
+	k.Put(path+"?dryRun=true", object{"endAt": "2026-03-11"}).WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "lines.0.listingId")
+	ack := k.Put(path+"?dryRun=false", object{"endAt": "2026-03-11"}).Want(202)
 	k.Work()
 	if got := k.Get("/operations/" + ack.String("operationId")); got.String("status") != "failed" || got.String("failure.code") != "operationFailed" {
 		t.Errorf("%s", got.Body)

@@ -35,7 +35,7 @@ func newTeam(t *testing.T) *apitest.Team {
 // newLedgerTeam is a team with a general ledger.
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	all := parts.Join(listing.Part(transaction.OfListings()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+	all := parts.Join(listing.Part(journal.Sources()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
 	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 }
 

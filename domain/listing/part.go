@@ -1,8 +1,11 @@
 package listing
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/ledger"
+	"stayledger/platform/parts"
+)
 
 // Part is listings and their owners; journals follow them.
-func Part(journals Journals) parts.Part {
+func Part(journals ledger.Sources) parts.Part {
 	return parts.Part{Endpoints: endpoints(journals)}
 }

@@ -97,13 +97,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 	if out.Transaction != nil {
 		made = &out.Transaction.ID
 	}
-	_, err = tx.Exec(ctx, `update account set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
-		updated_at = @now where team_id = @team and id = @id`,
-		db.Args{"start": start, "amount": amount, "transaction": made, "now": tx.Now, "team": tx.Team, "id": in.ID})
-	if err != nil {
-		return nil, fmt.Errorf("begin the books of a bank account: %w", err)
-	}
-	return out, nil
+	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made})
 }
 
 // start is the first day: the one asked for, the one there is, or the team's.

@@ -25,7 +25,7 @@ type bank struct {
 
 func newBank(t *testing.T) *bank {
 	t.Helper()
-	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(onboarding.Part().Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
+	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(onboarding.Part(nil).Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
 	x.Tx(account.InstallStandard)
 	b := &bank{Team: x, t: t, codes: codesOf(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()

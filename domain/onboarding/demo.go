@@ -50,18 +50,18 @@ type demoInput struct {
 	Body DemoRequest `required:"false"`
 }
 
-func demoEndpoint(tag string) api.Endpoint {
+func (h handler) demoEndpoint(tag string) api.Endpoint {
 	return api.Write(api.Endpoint{
 		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: tag, Summary: "Fill a team with sample books", Status: 202,
 		Exclusive: true,
 		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
-	}, startDemo)
+	}, h.startDemo)
 }
 
 var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reservations already")
 
 // startDemo prepares the team at once and leaves one task per listing to the workers.
-func startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknowledgement, error) {
+func (h handler) startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknowledgement, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from (select from reservation where team_id = @team limit 1) r`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknow
 	if in.Body.Listings != nil {
 		d.Listings = *in.Body.Listings
 	}
-	if err := prepare(ctx, tx, d); err != nil {
+	if err := h.prepare(ctx, tx, d); err != nil {
 		return nil, err
 	}
 	tasks := make([]operation.Task, d.Listings)
@@ -87,11 +87,12 @@ func startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknow
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
 }
 
-// FillDemo makes the sample books of a team without an operation, a listing at a time, and reports the share that is done.
+// FillDemo makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
+// and reports the share that is done.
 func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done func(share float64)) error {
 	alone := scope
 	alone.Exclusive = true // what it installs, many journals are derived from
-	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return prepare(ctx, tx, data) }); err != nil {
+	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return handler{}.prepare(ctx, tx, data) }); err != nil {
 		return err
 	}
 	for i := range int(data.Listings) {
@@ -104,9 +105,9 @@ func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done
 }
 
 // prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
-func prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
+func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 	grant(tx)
-	if err := install(ctx, tx, &Init{}); err != nil {
+	if err := h.install(ctx, tx, &Init{}); err != nil {
 		return err
 	}
 	// Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are recognised night by night.
@@ -120,14 +121,12 @@ func prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 			SQL: `update reservation_line_mapping set revenue_recognition = 'checkOut'
 				where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null`,
 			Args: db.Args{"team": tx.Team},
-		},
-		db.Stmt{
-			SQL: `insert into tax_rate (team_id, id, name, basis_points, created_at, updated_at) values (@team, @id, @name, 15000, @now, @now)
-				on conflict (team_id, name) do nothing`,
-			Args: db.Args{"team": tx.Team, "id": tx.NewID(), "name": demoTax, "now": tx.Now},
 		})
 	if err != nil {
 		return fmt.Errorf("set up the demo team: %w", err)
+	}
+	if err := tax.Copy(ctx, tx, []tax.Rate{{Name: demoTax, BasisPoints: 15_000}}); err != nil {
+		return err
 	}
 	if err := addFees(ctx, tx); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/contact"
+	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
 	"stayledger/domain/transaction"
@@ -83,10 +84,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	s.listing, s.rate = l.ID, money.Cents(9_000+s.dice.IntN(30)*500)
-	if _, err := tx.Exec(ctx, `
-		insert into fee_listing_period (team_id, id, fee_id, listing_id, created_at, updated_at)
-		select @team, gen_random_uuid(), id, @listing, @now, @now from fee where team_id = @team and status = 'active'`,
-		db.Args{"team": tx.Team, "listing": l.ID, "now": tx.Now}); err != nil {
+	if err := fee.SubscribeToAll(ctx, tx, l.ID); err != nil {
 		return err
 	}
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}

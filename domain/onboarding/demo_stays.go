@@ -151,7 +151,7 @@ func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	if err := s.deposit(ctx, tx, stay, deposit{at: b.canceledAt(), what: "Refund", total: -refund}); err != nil {
 		return err
 	}
-	return addAdjustment(ctx, tx, stay, adjustment{"financial", "Cancellation terms", paid - refund, s.codes["4090"], nil})
+	return addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Cancellation terms", paid - refund, s.codes["4090"], nil})
 }
 
 // secure books a security deposit, which is held until three days after the stay.
@@ -168,33 +168,32 @@ func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 
 // adjust makes the guest pay for a late check-out, which is still open, and lets the owner off a part of the commission.
 func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
-	owners := "owners"
-	if err := addAdjustment(ctx, tx, stay, adjustment{"financial", "Late check-out", 5_000, s.codes["4020"], &owners}); err != nil {
+	owners := ledger.Owners
+	if err := addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Late check-out", 5_000, s.codes["4020"], &owners}); err != nil {
 		return err
 	}
-	return addAdjustment(ctx, tx, stay, adjustment{"fee", "Goodwill", 2_500, s.codes["4100"], &owners})
+	return addAdjustment(ctx, tx, stay, adjustment{reservation.FeeAdjustment, "Goodwill", 2_500, s.codes["4100"], &owners})
 }
 
 // adjustment is a correction of a stay.
 type adjustment struct {
-	kind, what string
-	amount     money.Cents
-	account    id.ID
-	party      *string
+	kind    reservation.AdjustmentType
+	what    string
+	amount  money.Cents
+	account id.ID
+	party   *ledger.Party
 }
 
 func addAdjustment(ctx context.Context, tx *db.Tx, stay id.ID, a adjustment) error {
-	_, err := tx.Exec(ctx, `
-		insert into reservation_adjustment (team_id, id, reservation_id, type, description, amount, account_id, party, created_at, updated_at)
-		values (@team, @id, @stay, @type, @what, @amount, @account, @party, @now, @now)`, db.Args{
-		"team": tx.Team, "id": tx.NewID(), "stay": stay, "type": a.kind, "what": a.what, "amount": a.amount, "account": a.account, "party": a.party,
-		"now": tx.Now,
-	})
+	terms := reservation.AdjustmentTerms{Type: &a.kind, Description: api.Set(a.what), AccountID: api.Set(a.account)}
+	if a.party != nil {
+		terms.Party = api.Set(*a.party)
+	}
+	_, err := reservation.Adjust(ctx, tx, stay, &reservation.CreateAdjustment{Amount: a.amount, AdjustmentTerms: terms})
 	if err != nil {
 		return fmt.Errorf("adjust a stay: %w", err)
 	}
-	_, err = reservation.Refresh(ctx, tx, []id.ID{stay}, ledger.Lenience{})
-	return err
+	return nil
 }
 
 // deposit is money that came in for a stay, and what was kept on the way.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/account"
+	"stayledger/domain/journal"
 	"stayledger/domain/listing"
 	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
@@ -29,8 +30,8 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	all := parts.Join(onboarding.Part(), account.Part(onboarding.AssignmentsChanged), team.Part(onboarding.Hooks()),
-		listing.Part(transaction.OfListings()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
+	all := parts.Join(onboarding.Part(journal.Sources()), account.Part(journal.Sources()), team.Part(journal.Sources()),
+		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)
 	b := &books{Team: x, t: t, codes: codesOf(x)}

@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/account"
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/domain/team"
 	"stayledger/platform/api"
@@ -55,8 +56,11 @@ type initTeamInput struct {
 	Body Init  `required:"false"`
 }
 
+// handler knows the journals that follow what a team begins with.
+type handler struct{ journals ledger.Sources }
+
 // endpoints of the package.
-func endpoints() []api.Endpoint {
+func (h handler) endpoints() []api.Endpoint {
 	const tag = "Teams"
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
@@ -75,7 +79,7 @@ func endpoints() []api.Endpoint {
 			return operation.New{
 				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
 			}, nil
-		}, func(ctx context.Context, tx *db.Tx, in *initInput) error { return install(ctx, tx, &in.Body) }),
+		}, func(ctx context.Context, tx *db.Tx, in *initInput) error { return h.install(ctx, tx, &in.Body) }),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
 			Exclusive: true,
@@ -84,21 +88,21 @@ func endpoints() []api.Endpoint {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err
 			}
-			if err := install(ctx, tx, &in.Body); err != nil {
+			if err := h.install(ctx, tx, &in.Body); err != nil {
 				return nil, err
 			}
 			return team.Read(ctx, tx)
 		}),
-		demoEndpoint(tag),
+		h.demoEndpoint(tag),
 		bankingEndpoint(),
 	}
 }
 
 // handlers are the tasks of the package's operations.
-func handlers() map[job.Kind]job.Handler {
+func (h handler) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
-			return install(ctx, tx, &in)
+			return h.install(ctx, tx, &in)
 		}).Exclusively(),
 		kindDemo: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task demoTask) error {
 			return fillListing(ctx, tx, task.DemoData, task.Listing)
@@ -116,7 +120,7 @@ func checkInit(tx *db.Tx, in *Init) error {
 }
 
 // install brings the parts and marks the team as initialized. Journals of a team at work that an assignment was missing for are derived.
-func install(ctx context.Context, tx *db.Tx, in *Init) error {
+func (h handler) install(ctx context.Context, tx *db.Tx, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
 		return err
 	}
@@ -135,12 +139,10 @@ func install(ctx context.Context, tx *db.Tx, in *Init) error {
 	if err != nil {
 		return err
 	}
-	if err := AssignmentsChanged(ctx, tx, account.Reassignments(before, after)); err != nil {
+	if err := account.ReassignmentsMade(ctx, tx, h.journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
-		db.Args{"now": tx.Now, "team": tx.Team})
-	return err
+	return team.MarkInitialized(ctx, tx)
 }
 
 func installStandard(ctx context.Context, tx *db.Tx) error {

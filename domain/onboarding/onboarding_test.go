@@ -22,9 +22,9 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(onboarding.Part().Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
+		Endpoints: slices.Concat(onboarding.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
 			fee.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, layout.Part().Endpoints),
-		Handlers: onboarding.Part().Handlers,
+		Handlers: onboarding.Part(nil).Handlers,
 	})
 }
 

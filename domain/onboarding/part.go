@@ -1,8 +1,12 @@
 package onboarding
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/ledger"
+	"stayledger/platform/parts"
+)
 
-// Part is what a team begins with.
-func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Handlers: handlers()}
+// Part is what a team begins with; journals follow it.
+func Part(journals ledger.Sources) parts.Part {
+	h := handler{journals}
+	return parts.Part{Endpoints: h.endpoints(), Handlers: h.handlers()}
 }

@@ -27,7 +27,7 @@ var embedding = map[string]operation.ResourceType{
 // newLists is a team that has at least two rows in each of these lists.
 func newLists(t *testing.T) (*toy, house) {
 	t.Helper()
-	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.Part(transaction.OfListings()).Endpoints, reservation.Part().Endpoints,
+	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.Part(nil).Endpoints, reservation.Part().Endpoints,
 		transaction.Part().Endpoints, statement.Part().Endpoints)
 	x := &toy{Team: apitest.New(t, apitest.Config{Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 	h := x.house()

@@ -68,15 +68,20 @@ type createAdjustmentInput struct {
 }
 
 func createAdjustment(ctx context.Context, tx *db.Tx, in *createAdjustmentInput) (*Reservation, error) {
-	if err := in.Body.checkFee(ctx, tx); err != nil {
+	return Adjust(ctx, tx, in.ID, &in.Body)
+}
+
+// Adjust makes an adjustment of a reservation and its journal. It fails as createReservationAdjustment does.
+func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjustment) (*Reservation, error) {
+	if err := b.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
-	r, err := takeTurn(ctx, tx, in.ID)
+	r, err := takeTurn(ctx, tx, reservationID)
 	if err != nil {
 		return nil, err
 	}
-	a := &Adjustment{ID: tx.NewID(), ReservationID: r.ID, Amount: in.Body.Amount, CreatedAt: day.At(tx.Now)}
-	return adjust(ctx, tx, r, a, &in.Body.AdjustmentTerms)
+	a := &Adjustment{ID: tx.NewID(), ReservationID: r.ID, Amount: b.Amount, CreatedAt: day.At(tx.Now)}
+	return adjust(ctx, tx, r, a, &b.AdjustmentTerms)
 }
 
 type adjustmentInput struct {
@@ -170,10 +175,14 @@ func readjusted(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservati
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store(ctx, tx, loaded, policy{mode: DecoupledAdjustmentsOnly}); err != nil {
+	derived, err := journals(ctx, tx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
 		return nil, held(err)
 	}
-	if _, err := store(ctx, tx, loaded, policy{Full, ledger.Lenience{SkipLocked: true}}); err != nil {
+	if _, err := Source().Store(ctx, tx, derived, string(Full), ledger.Lenience{SkipLocked: true}); err != nil {
 		return nil, err
 	}
 	return show(ctx, tx, reservationID)

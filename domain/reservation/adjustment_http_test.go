@@ -1,10 +1,8 @@
 package reservation_test
 
 import (
-	"context"
 	"testing"
 
-	"stayledger/domain/reservation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -201,7 +199,6 @@ func TestRefreshModes(t *testing.T) {
 	refreshed("arOnly", "current")
 	b.wantEntries("2026-02-03 2000 1000", "2026-02-03 4000o -1000", "2026-02-03 2000 500", "2026-02-03 4030o -500", "2026-02-03 5100o 200", "2026-02-03 4100m -200")
 	b.Post("/reservations/journal-entries", object{"lockPolicy": "bypassStatementPeriod"}).WantError(apierr.CodeBadRequest, "").WantIssue("enum", "lockPolicy")
-	b.Tx(func(ctx context.Context, tx *db.Tx) error { return reservation.RefreshListings(ctx, tx, nil) })
 	refreshed("full", "current")
 }
 

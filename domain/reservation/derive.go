@@ -8,13 +8,19 @@ import (
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
+	"stayledger/domain/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// refreshChunk is how many reservations are derived together; it bounds memory and is the size of a task.
-const refreshChunk = 500
+// Source says how the journals of reservations are found and derived.
+func Source() *ledger.Source {
+	return &ledger.Source{
+		Noun: ledger.Reservations, Touched: touched, Derive: derive, Replaces: replaces,
+		Operation: operation.ReservationJournal, Resource: operation.Reservation, Group: "listing_id", Having: "true", Around: around,
+	}
+}
 
 // Refresh derives the journals of reservations and stores what changed. The reservations stay locked until the transaction ends; ids that
 // name none are passed over. Line types that nobody has mapped become unmapped mappings.
@@ -22,55 +28,56 @@ const refreshChunk = 500
 // Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when amounts exceed the safe
 // range, and the locks of ledger.Locked.
 func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
-	return refreshAs(ctx, tx, ids, policy{Full, l})
+	return Source().Book(ctx, tx, ids, l)
 }
 
-func refreshAs(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total ledger.Change, err error) {
-	ordered := slices.Clone(ids)
-	slices.SortFunc(ordered, id.ID.Compare)
-	for chunk := range slices.Chunk(slices.Compact(ordered), refreshChunk) {
-		loaded, err := load(ctx, tx, chunk)
-		if err != nil {
-			return ledger.Change{}, err
-		}
-		change, err := store(ctx, tx, loaded, by)
-		if err != nil {
-			return ledger.Change{}, err
-		}
-		total = total.Plus(change)
+// derive locks reservations and derives their journals from what is stored.
+func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
+	loaded, err := load(ctx, tx, ids)
+	if err != nil {
+		return nil, err
 	}
-	return total, nil
+	return journals(ctx, tx, loaded)
 }
 
-// store derives loaded reservations and stores the postings that the policy replaces.
-func store(ctx context.Context, tx *db.Tx, loaded []Input, by policy) (ledger.Change, error) {
-	sources := make([]id.ID, len(loaded))
-	var wanted []ledger.Posting
+// journals derives the journals of loaded reservations.
+func journals(ctx context.Context, tx *db.Tx, loaded []Input) (*ledger.Derived, error) {
+	out := &ledger.Derived{Failed: map[id.ID]error{}}
 	for i := range loaded {
-		sources[i] = loaded[i].Reservation.ID
+		reservationID := loaded[i].Reservation.ID
 		derived := Journal(&loaded[i])
 		if err := derived.check(&loaded[i]); err != nil {
-			return ledger.Change{}, err
+			out.Failed[reservationID] = err
+			continue
 		}
-		wanted = append(wanted, derived.Postings...)
+		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
 	}
-	if err := noteUnknown(ctx, tx, loaded); err != nil {
-		return ledger.Change{}, err
-	}
-	if by.mode == Full {
-		return ledger.Replace(ctx, tx, sources, wanted, by.locks)
-	}
-	return replaceIn(ctx, tx, sources, wanted, by)
+	return out, noteUnknown(ctx, tx, loaded)
 }
 
-// RefreshListings derives the journals of every reservation of some listings, save those that a lock holds.
-func RefreshListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) error {
-	ids, err := ofListings(ctx, tx, listingIDs)
-	if err != nil {
-		return err
+// touched are the reservations that a change of what their journals depend on touches: those of the listings, those whose entries the assignments
+// decide on, and all of them when the team's settings move their dates.
+func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+	if b.Settings {
+		return ledger.All(ctx, tx, ledger.Reservations)
 	}
-	_, err = Refresh(ctx, tx, ids, ledger.Lenience{SkipLocked: true})
-	return err
+	found, err := ofListings(ctx, tx, b.Listings)
+	if err != nil {
+		return nil, err
+	}
+	assigned, err := ledger.Reassignable(ctx, tx, ledger.Reservations, b.Assignments, string(account.AccountsReceivable), string(account.DepositCoHostPayout),
+		string(account.DeferredRevenue), string(account.CancellationRevenue), string(account.ExpenseSalesTax))
+	if err != nil {
+		return nil, err
+	}
+	charged, err := chargedOn(ctx, tx, b.Assignments)
+	return slices.Concat(found, assigned, charged), err
+}
+
+// around are reservations with their listings, whose operations derive their journals too.
+func around(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Subject, error) {
+	return db.Select[ledger.Subject](ctx, tx, `select id, array[listing_id] as also from reservation where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
 }
 
 // check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total can hold.

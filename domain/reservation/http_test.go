@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/account"
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
-	"stayledger/domain/onboarding"
 	"stayledger/domain/operation"
 	"stayledger/domain/reservation"
 	"stayledger/domain/team"
@@ -38,7 +37,7 @@ func newBooks(t testing.TB) *books {
 // booksWith is newBooks with other handlers of tasks.
 func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
-	endpoints := slices.Concat(reservation.Part().Endpoints, fee.Part().Endpoints, team.Part(onboarding.Hooks()).Endpoints, operation.Part(time.Hour).Endpoints)
+	endpoints := slices.Concat(reservation.Part().Endpoints, fee.Part().Endpoints, team.Part(ledger.Sources{reservation.Source()}).Endpoints, operation.Part(time.Hour).Endpoints)
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {

@@ -241,7 +241,7 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 	}
 	slices.SortFunc(touched, id.ID.Compare)
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Reservations: slices.Compact(touched),
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: slices.Compact(touched)},
 	})
 	return err
 }

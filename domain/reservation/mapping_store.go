@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -27,19 +28,58 @@ func getMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) 
 	return &m, err
 }
 
-const upsertMapping = `
+const insertMapping = `
 	insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition, created_at, updated_at)
-	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at)
+	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at) `
+
+const upsertMapping = insertMapping + `
 	on conflict (team_id, id) do update set app_id = excluded.app_id, line_type = excluded.line_type, channel = excluded.channel,
 		status = excluded.status, account_id = excluded.account_id, party = excluded.party, revenue_recognition = excluded.revenue_recognition,
 		updated_at = excluded.updated_at`
 
-func saveMapping(ctx context.Context, tx *db.Tx, m *Mapping) error {
-	_, err := tx.Exec(ctx, upsertMapping, db.Args{
+func (m *Mapping) args(tx *db.Tx) db.Args {
+	return db.Args{
 		"team": tx.Team, "id": m.ID, "app_id": m.AppID, "line_type": m.LineType, "channel": m.Channel, "status": string(m.Status), "account_id": m.AccountID,
 		"party": (*string)(m.Party), "revenue_recognition": (*string)(m.RevenueRecognition), "created_at": m.CreatedAt, "updated_at": m.UpdatedAt,
-	})
+	}
+}
+
+func saveMapping(ctx context.Context, tx *db.Tx, m *Mapping) error {
+	_, err := tx.Exec(ctx, upsertMapping, m.args(tx))
 	return refused(err)
+}
+
+// AllMappings are the line mappings of a team that is in sight.
+func AllMappings(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
+	found, err := db.Select[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
+	if err != nil {
+		return nil, fmt.Errorf("read the line mappings of a team: %w", err)
+	}
+	return found, nil
+}
+
+// CopyMappings adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
+// again adds nothing.
+func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
+	var writes []db.Stmt
+	for _, m := range from {
+		if m.AccountID != nil {
+			here, exists := accounts[*m.AccountID]
+			if !exists {
+				continue
+			}
+			m.AccountID = &here
+		}
+		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
+		writes = append(writes, db.Stmt{SQL: insertMapping + "on conflict do nothing", Args: m.args(tx)})
+	}
+	if writes == nil {
+		return nil
+	}
+	if err := tx.Pipeline(ctx, writes...); err != nil {
+		return fmt.Errorf("copy line mappings: %w", err)
+	}
+	return nil
 }
 
 // clearUnmapped makes room for a mapping where the line type only waits for one.

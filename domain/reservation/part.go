@@ -4,5 +4,5 @@ import "stayledger/platform/parts"
 
 // Part is reservations.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Handlers: handlers()}
+	return parts.Part{Endpoints: endpoints(), Handlers: Source().Handlers()}
 }

@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/fee"
 	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -73,38 +72,11 @@ func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id
 
 // ofListings are the reservations of listings.
 func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
-	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings) order by listing_id, id`,
+	if listingIDs == nil {
+		return nil, nil
+	}
+	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings)`,
 		db.Args{"team": tx.Team, "listings": listingIDs})
-}
-
-// boundaries are the places of every n-th reservation of the team, the first one included, in the order of listing and id.
-func boundaries(ctx context.Context, tx *db.Tx, n int) ([]ledger.Place, error) {
-	places, err := db.Select[ledger.Place](ctx, tx, `
-		select listing_id, id from (
-			select listing_id, id, row_number() over (order by listing_id, id) as n from reservation where team_id = @team) r
-		where r.n % @n::int = 1 order by listing_id, id`, db.Args{"team": tx.Team, "n": n})
-	if err != nil {
-		return nil, fmt.Errorf("divide the reservations: %w", err)
-	}
-	return places, nil
-}
-
-// within are the reservations of a stretch.
-func within(ctx context.Context, tx *db.Tx, s *ledger.Stretch) ([]id.ID, error) {
-	until := ledger.Place{}
-	if s.Until != nil {
-		until = *s.Until
-	}
-	ids, err := db.Select[id.ID](ctx, tx, `
-		select id from reservation where team_id = @team and listing_id >= @listing and (listing_id, id) >= (@listing, @id)
-			and (@last::uuid is null or listing_id <= @last and (listing_id, id) < (@last, @last_id))
-		order by id`, db.Args{
-		"team": tx.Team, "listing": s.From.ListingID, "id": s.From.ID, "last": until.ListingID, "last_id": until.ID,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find the reservations of a stretch: %w", err)
-	}
-	return ids, nil
 }
 
 // waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or guests; empty texts
@@ -379,16 +351,6 @@ func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
 	return err
 }
 
-// stale are those of some reservations whose journals wait to be derived.
-func stale(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
-	found, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+ledger.Outstanding()+` s where team_id = @team and source_id = any(@ids) and status = 'stale'`,
-		db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("find stale journals: %w", err)
-	}
-	return found, nil
-}
-
 // ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation without such entries is
 // absent.
 func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
@@ -410,37 +372,30 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 	return out, nil
 }
 
-// storedPostings are the postings of reservations as they stand.
-func storedPostings(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Posting, error) {
-	type entry struct {
-		SourceID id.ID
-		TxnCode  string
-		Ledger   ledger.Ledger
-		Status   ledger.Status
-		TxnAt    day.Day
-		Currency string
-		ledger.Line
-	}
-	var out []ledger.Posting
-	err := db.Each(ctx, tx, db.Stmt{
-		SQL: `select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
-				ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type as trigger, description
-			from ledger_entry where team_id = @team and source_id = any(@ids) order by source_id, txn_code, id`,
-		Args: db.Args{"team": tx.Team, "ids": ids},
-	}, func(e entry) error {
-		if n := len(out); n == 0 || out[n-1].TxnCode != e.TxnCode {
-			out = append(out, ledger.Posting{
-				SourceID: e.SourceID, TxnCode: e.TxnCode, Ledger: e.Ledger, Status: e.Status, TxnAt: e.TxnAt, Currency: e.Currency,
-			})
+// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or gave up a part, where the
+// line was or becomes what the channel or the processor kept: fees charge that on, and no entry of the stay's own names the account.
+func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
+	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
+	var accounts, moved []id.ID
+	for _, c := range changed {
+		accounts = append(accounts, c.From, c.To)
+		if slices.Contains(costs, c.Assignment) {
+			moved = append(moved, c.From, c.To)
 		}
-		p := &out[len(out)-1]
-		p.Lines = append(p.Lines, e.Line)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the journals of reservations: %w", err)
 	}
-	return out, nil
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct l.reservation_id from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.type = 'deposit' and t.status = 'active'
+		where l.team_id = @team and l.reservation_id is not null
+			and (l.account_id = any(@moved::uuid[]) or l.account_id = any(@accounts::uuid[]) and l.assignment = any(@costs::text[]))
+		order by l.reservation_id`, db.Args{"team": tx.Team, "accounts": accounts, "moved": moved, "costs": costs})
+	if err != nil {
+		return nil, fmt.Errorf("find the stays whose deposits a change touches: %w", err)
+	}
+	return found, nil
 }
 
 // refused turns a broken constraint into what the caller did wrong.

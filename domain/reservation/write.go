@@ -260,7 +260,7 @@ func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	slices.SortFunc(waiting, id.ID.Compare)
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: drafts[0].ID}, Type: operation.TransactionJournal,
-		Transactions: slices.Compact(waiting),
+		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: slices.Compact(waiting)},
 	})
 	return err
 }

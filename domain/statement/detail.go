@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -146,7 +147,7 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 		args["statements"] = saved
 	}
 	if len(drafts) > 0 {
-		parts = append(parts, entryRows("k.id", draftKeys, ownersEntry))
+		parts = append(parts, entryRows("k.id", draftKeys, ledger.OwnersEntry))
 		args["drafts"] = drafts
 		args["periods"], args["currencies"], args["starts"] = columns(at)
 	}

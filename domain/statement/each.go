@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -156,7 +157,7 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 	}
 	rows, err := db.Select[sum](ctx, tx, `
 		select e.ownership_period_id as period, -sum(e.cent_total)::bigint as total from ledger_entry e
-		where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.currency = @currency and e.txn_at <= @last group by 1`,
+		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.currency = @currency and e.txn_at <= @last group by 1`,
 		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now).LastOfMonth()})
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -117,7 +118,7 @@ func (f *Filter) query(tx *db.Tx, at []key) page.Query {
 	if len(f.RecurringFeeIDs) > 0 {
 		q.And(`(g.ownership_period_id, g.currency, g.start_at) in (
 			select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date from ledger_entry e
-			where `+ownersEntry+` and e.recurring_fee_id = any(@fees))`, db.Args{"fees": f.RecurringFeeIDs})
+			where `+ledger.OwnersEntry+` and e.recurring_fee_id = any(@fees))`, db.Args{"fees": f.RecurringFeeIDs})
 	}
 	return q
 }

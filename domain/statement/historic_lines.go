@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"stayledger/domain/account"
+	"stayledger/domain/ledger"
 	"stayledger/domain/listing"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -105,41 +105,15 @@ func (a *arrival) hasMember(contact id.ID) bool {
 	return slices.ContainsFunc(a.period.Members, func(m listing.Member) bool { return m.ContactID == contact })
 }
 
-// historicEntries are the columns of entries to write.
-type historicEntries struct {
-	ids, statements, accounts, contacts, reservations []id.ID
-	codes, refs, triggers, descriptions               []string
-	dates                                             []day.Day
-	cents                                             []int64
-}
-
-func (e *historicEntries) args(tx *db.Tx) db.Args {
-	return db.Args{
-		"team": tx.Team, "now": tx.Now, "ids": e.ids, "statements": e.statements, "codes": e.codes, "refs": e.refs, "dates": e.dates,
-		"accounts": e.accounts, "cents": e.cents, "contacts": e.contacts, "reservations": e.reservations, "triggers": e.triggers,
-		"descriptions": e.descriptions,
-	}
-}
-
-// add appends an entry of a line: what the account is debited with.
-func (e *historicEntries) add(newID id.ID, a *arrival, l *HistoricLine, to posted) {
+// enter adds an entry of a line: what the account is debited with.
+func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *HistoricLine, entry ledger.Line) {
 	date := a.EndAt
 	if l.Date != nil {
 		date = *l.Date
 	}
-	e.ids, e.statements, e.accounts = append(e.ids, newID), append(e.statements, a.id), append(e.accounts, to.account)
-	e.contacts, e.reservations = append(e.contacts, to.contact), append(e.reservations, idOrZero(l.ReservationID))
-	e.codes, e.refs = append(e.codes, "historic:"+l.UniqueRef), append(e.refs, to.ref)
-	e.triggers, e.descriptions = append(e.triggers, to.trigger), append(e.descriptions, l.Description)
-	e.dates, e.cents = append(e.dates, date), append(e.cents, int64(to.debit))
+	entry.ReservationID, entry.Description = idOrZero(l.ReservationID), l.Description
+	e.Add(tx, a.id, "historic:"+l.UniqueRef, date, &entry)
 	a.entries++
-}
-
-// posted is where an entry of a line goes.
-type posted struct {
-	ref, trigger     string
-	account, contact id.ID
-	debit            money.Cents
 }
 
 func idOrZero(v *id.ID) id.ID {
@@ -150,7 +124,7 @@ func idOrZero(v *id.ID) id.ID {
 }
 
 // book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it is on a live payout.
-func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *historicEntries) {
+func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *ledger.Imported) {
 	f := HistoricFinancials{CentBalanceStart: a.CentBalanceStart}
 	for i := range a.Lines {
 		l := &a.Lines[i]
@@ -165,17 +139,17 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *historic
 		} else {
 			f.CentExpenses += l.CentTotal
 		}
-		e.add(tx.NewID(), a, l, posted{ref: "line", trigger: trigger, account: *l.AccountID, debit: -l.CentTotal})
+		a.enter(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
 	}
 	a.figures = f.complete(a.CentBalanceEnd)
 }
 
 // bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes none. Rules HST-50, HST-51.
-func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *historicEntries) {
-	to := posted{trigger: triggerHistoricPayout, account: s.distribution}
+func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *ledger.Imported) {
+	to := ledger.Line{Trigger: triggerHistoricPayout, AccountID: s.distribution}
 	if l.ContactID != nil {
-		to.ref, to.contact, to.debit = "payout", *l.ContactID, l.CentTotal
-		e.add(tx.NewID(), a, l, to)
+		to.Ref, to.ContactID, to.CentTotal = "payout", *l.ContactID, l.CentTotal
+		a.enter(tx, e, l, to)
 		return
 	}
 	weights := make([]int64, len(a.period.Members))
@@ -186,9 +160,9 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *histori
 		if part == 0 {
 			continue
 		}
-		to.contact, to.debit = a.period.Members[i].ContactID, part
-		to.ref = "member:" + to.contact.String()
-		e.add(tx.NewID(), a, l, to)
+		to.ContactID, to.CentTotal = a.period.Members[i].ContactID, part
+		to.Ref = "member:" + to.ContactID.String()
+		a.enter(tx, e, l, to)
 	}
 }
 
@@ -233,7 +207,7 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 	if err := names.check(part); err != nil {
 		return err
 	}
-	var entries historicEntries
+	var entries ledger.Imported
 	for _, a := range part {
 		s.book(tx, a, names, &entries)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -176,18 +177,8 @@ const upsertHistoric = `
 		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
 		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
 
-const insertHistoricEntries = `
-	insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
-		ownership_period_id, contact_id, reservation_id, statement_id, trigger_type, description, created_at)
-	select @team, x.id, s.id, x.code, x.ref, 'historical', 'inactive', x.date, x.account, x.cents, s.currency, 'owners', s.listing_id,
-		s.ownership_period_id, x.contact, x.reservation, s.id, x.trigger, x.description, @now
-	from unnest(@ids::uuid[], @statements::uuid[], @codes::text[], @refs::text[], @dates::date[], @accounts::uuid[], @cents::bigint[],
-		@contacts::uuid[], @reservations::uuid[], @triggers::text[], @descriptions::text[])
-		x (id, statement, code, ref, date, account, cents, contact, reservation, trigger, description)
-	join statement s on s.team_id = @team and s.id = x.statement`
-
 // storeHistoric writes statements and their entries, in place of what an earlier import wrote. Rules HST-33, HST-44, HST-45.
-func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *historicEntries) error {
+func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imported) error {
 	rows, layouts := historicRows(all)
 	document, err := json.Marshal(rows)
 	if err != nil {
@@ -213,15 +204,10 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *hist
 	}
 	var stmts []db.Stmt
 	if len(replaced) > 0 {
-		stmts = append(stmts, db.Stmt{
-			SQL:  `delete from ledger_entry where team_id = @team and statement_id = any(@ids) and ledger = 'historical'`,
-			Args: db.Args{"team": tx.Team, "ids": replaced},
-		})
+		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
 	}
 	stmts = append(stmts, db.Stmt{SQL: upsertHistoric, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "layouts": string(designs)}})
-	if len(entries.ids) > 0 {
-		stmts = append(stmts, db.Stmt{SQL: insertHistoricEntries, Args: entries.args(tx)})
-	}
+	stmts = append(stmts, entries.Insert(tx)...)
 	stored := make([]id.ID, len(all))
 	for i, a := range all {
 		stored[i] = a.id

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -191,7 +192,7 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 		cross join lateral (
 			select v.id, v.end_at, v.balance_end, v.imported, case when v.imported and v.end_at < m.last_day then coalesce((
 				select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
-				where `+ownersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at > v.end_at and e.txn_at <= m.last_day
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at > v.end_at and e.txn_at <= m.last_day
 					and e.account_id is distinct from s.opening), 0) else 0 end::bigint as rest
 			from statement v cross join lateral (select (date_trunc('month', v.end_at::timestamp) + interval '1 month')::date - 1 as last_day) m
 			where v.team_id = @team and v.ownership_period_id = k.period and v.currency = k.currency and v.start_at < k.start_at
@@ -289,7 +290,7 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 					`+section+` as section, e.account_id, e.cent_total
 				from ledger_entry e cross join `+specialAccounts+`
 				left join transaction x on x.team_id = @team and x.id = e.transaction_id
-				where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at between @first::date and @last::date
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at between @first::date and @last::date
 				union all
 				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total
 				from ledger_entry e cross join `+specialAccounts+`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -56,7 +57,7 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 			from (
 				select e.cent_total as cents, e.txn_at as at, e.account_id is not distinct from a.payout as payout
 				from ledger_entry e cross join `+payoutAccount+`
-				where `+ownersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= coalesce(s.end_at + 1, '-infinity')) x) b`,
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= coalesce(s.end_at + 1, '-infinity')) x) b`,
 		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "on": on})
 	if err != nil {
 		return nil, fmt.Errorf("read what owners have: %w", err)
@@ -130,7 +131,7 @@ func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mone
 			and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
 			and e.reservation_id = any(array(
 				select distinct e.reservation_id from ledger_entry e
-				where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null))
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null))
 		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
@@ -162,7 +163,7 @@ func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]mo
 	}
 	rows, err := db.Select[row](ctx, tx, `
 		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
-		where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
+		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
 		db.Args{"team": tx.Team, "periods": periods, "stays": stays})
 	if err != nil {
 		return nil, fmt.Errorf("read what stays brought: %w", err)

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"stayledger/domain/listing"
+	"stayledger/domain/journal"
+	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -29,11 +30,13 @@ func (b *books) stays(home id.ID) []id.ID {
 func (b *books) refreshListing(home id.ID) (started string) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		target := operation.Resource{Type: operation.Listing, ID: home, Role: operation.Target}
-		ack, err := operation.Start(ctx, tx, operation.New{
-			Type: operation.ListingJournalRefresh, Primary: &target, Resources: []operation.Resource{target},
-			Tasks: []operation.Task{{Kind: listing.RefreshKind, Args: listing.RefreshArgs{ListingID: home}}},
+		n, err := journal.Sources().Mark(ctx, tx, ledger.Basis{Listings: []id.ID{home}}, ledger.Outdated{
+			Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: home},
 		})
+		if err != nil {
+			return err
+		}
+		ack, err := operation.Start(ctx, tx, *n)
 		if err == nil {
 			started = ack.OperationID.String()
 		}

@@ -236,7 +236,7 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 				and s.start_at < k.start_at and s.start_at >= @since
 			union all
 			(select null, date_trunc('month', e.txn_at::timestamp)::date, 'draft' from ledger_entry e
-			where `+ownersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.statement_id is null
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.statement_id is null
 				and e.txn_at < k.start_at and e.txn_at >= @since and not exists (
 					select from statement s where s.team_id = @team and s.ownership_period_id = k.period and s.currency = k.currency
 						and e.txn_at >= date_trunc('month', s.start_at::timestamp) and e.txn_at < date_trunc('month', s.end_at::timestamp) + interval '1 month')

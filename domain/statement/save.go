@@ -87,11 +87,6 @@ const insertSQL = `
 		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
 	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
 
-const attachSQL = `
-	update ledger_entry e set statement_id = s.id from statement s
-	where s.team_id = @team and s.id = any(@ids) and ` + ownersEntry + ` and e.ownership_period_id = s.ownership_period_id
-		and e.currency = s.currency and e.txn_at between s.start_at and s.end_at and e.statement_id is null`
-
 // designs collects those that are to be frozen.
 type designs struct {
 	list  []*layout.Design
@@ -138,7 +133,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 		{SQL: insertSQL, Args: db.Args{
 			"team": tx.Team, "status": string(status), "now": tx.Now, "rows": string(document), "designs": string(layouts),
 		}},
-		{SQL: attachSQL, Args: db.Args{"team": tx.Team, "ids": ids}},
+		ledger.Attach(tx, ids),
 	}
 	if status == Published {
 		stmts = append(stmts, keepWords(tx, ids))
@@ -160,9 +155,8 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	}
 	args := db.Args{"team": tx.Team, "ids": ids}
 	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `delete from ledger_entry e using statement s where s.team_id = @team and s.id = any(@ids) and s.imported
-			and e.team_id = @team and e.statement_id = s.id and e.ledger = 'historical'`, Args: args},
-		db.Stmt{SQL: `update ledger_entry set statement_id = null where team_id = @team and statement_id = any(@ids)`, Args: args},
+		ledger.RemoveImported(tx, ids),
+		ledger.Release(tx, ids),
 		db.Stmt{SQL: `delete from statement_version v using statement s where s.team_id = @team and s.id = any(@ids) and s.imported
 			and v.team_id = @team and v.statement_id = s.id`, Args: args},
 		db.Stmt{SQL: `delete from statement where team_id = @team and id = any(@ids)`, Args: args})

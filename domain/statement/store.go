@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"stayledger/domain/layout"
+	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -110,7 +111,7 @@ func rowTables(keys string) string {
 		union all
 		select p.id, p.listing_id, p.start_at, p.end_at, f.currency
 		from foreign_balance f join listing_ownership_period p on p.team_id = @team and p.listing_id = f.listing_id
-		where (select true from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = p.id and e.currency = f.currency limit 1)
+		where (select true from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = p.id and e.currency = f.currency limit 1)
 	), imported as (
 		select i.ownership_period_id, i.currency, m.month::date as start_at
 		from statement i cross join lateral generate_series(date_trunc('month', i.start_at::timestamp), i.end_at::timestamp, interval '1 month') m (month)
@@ -123,12 +124,12 @@ func rowTables(keys string) string {
 			cross join lateral generate_series(
 				coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
 						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
-							where c.start_at is not null and ` + ownersEntry + ` and e.ownership_period_id = c.id))),
-					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = c.id),
+							where c.start_at is not null and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
+					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id),
 					@this_month::date::timestamp),
 				case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
 					date_trunc('month', (c.end_at - 1)::timestamp),
-					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ownersEntry + ` and e.ownership_period_id = c.id))) end,
+					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end,
 				interval '1 month') m (month)
 		) d where ` + keys + ` and not exists (select from imported i
 			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
@@ -140,9 +141,6 @@ func rowTables(keys string) string {
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 }
-
-// ownersEntry holds for the entries e that statements are made of.
-const ownersEntry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')`
 
 // section tells which figure an entry e of transaction x belongs to; s are the special accounts. The money paid out wins over how it was
 // entered, so an expense that is booked on the distribution account is a payout. Entries of imported statements name theirs by their trigger.
@@ -226,7 +224,7 @@ func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums
 			select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date as month, e.cent_total, `+section+` as section
 			from ledger_entry e cross join `+specialAccounts+`
 			left join transaction x on x.team_id = @team and x.id = e.transaction_id
-			where `+ownersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at <= @last
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at <= @last
 		) e group by ownership_period_id, currency, month order by ownership_period_id, currency, month`,
 		db.Args{"team": tx.Team, "periods": periods, "last": last})
 	if err != nil {
@@ -277,7 +275,7 @@ func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
 			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
-			where `+ownersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total,
+			where `+ledger.OwnersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total,
 			coalesce(y.missing, 0) as missing, y.payment_id, coalesce(y.amount, 0) as refused, coalesce(y.code, '') as code
 		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
 		left join payment_not_received y on y.team_id = n.team_id and y.transaction_id = x.id

@@ -19,7 +19,7 @@ func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	}
 	for _, f := range fees {
 		_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-			Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: f.FeeID}, Reservations: f.Reservations,
+			Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: f.FeeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: f.Reservations},
 		})
 		if err != nil {
 			return err

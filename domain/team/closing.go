@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -128,7 +129,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 		return nil, err
 	}
 	if to.opens(from) {
-		if err := h.Unlocked.call(ctx, tx); err != nil {
+		if err := ledger.RetryReopened(ctx, tx); err != nil {
 			return nil, err
 		}
 	}

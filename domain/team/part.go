@@ -1,8 +1,11 @@
 package team
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/ledger"
+	"stayledger/platform/parts"
+)
 
-// Part is teams and their settings.
-func Part(hooks Hooks) parts.Part {
-	return parts.Part{Endpoints: endpoints(hooks)}
+// Part is teams and their settings; journals follow these.
+func Part(journals ledger.Sources) parts.Part {
+	return parts.Part{Endpoints: endpoints(journals)}
 }

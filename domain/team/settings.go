@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/ledger"
+	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -68,7 +70,10 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 		return nil, fmt.Errorf("update team: %w", err)
 	}
 	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
-		if err := h.SettingsChanged.call(ctx, tx); err != nil {
+		err := h.journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
+			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

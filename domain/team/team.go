@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -194,33 +195,15 @@ type listInput struct {
 	Search string  `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
-// Hook is something to do in the transaction of a change; nil does nothing.
-type Hook func(ctx context.Context, tx *db.Tx) error
-
-func (h Hook) call(ctx context.Context, tx *db.Tx) error {
-	if h == nil {
-		return nil
-	}
-	return h(ctx, tx)
-}
-
-// Hooks are what a change of a team sets off in packages that build on this one.
-type Hooks struct {
-	// SettingsChanged marks the journals that the team's settings decide on as stale and queues their derivation.
-	SettingsChanged Hook
-	// Unlocked has journals that were kept as they are because the books were closed derived again.
-	Unlocked Hook
-}
-
-// handler holds the hooks.
+// handler knows the journals that follow the team's settings.
 type handler struct {
-	Hooks
-	drawing chan struct{} // held by the one who works on an image
+	journals ledger.Sources
+	drawing  chan struct{} // held by the one who works on an image
 }
 
 // endpoints of the package.
-func endpoints(hooks Hooks) []api.Endpoint {
-	h := handler{hooks, make(chan struct{}, 1)}
+func endpoints(journals ledger.Sources) []api.Endpoint {
+	h := handler{journals, make(chan struct{}, 1)}
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
@@ -269,4 +252,14 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 		}
 	}
 	return out, nil
+}
+
+// MarkInitialized keeps when the team got its chart and settings for the first time.
+func MarkInitialized(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
+		db.Args{"now": tx.Now, "team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("mark a team as initialized: %w", err)
+	}
+	return nil
 }

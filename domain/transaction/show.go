@@ -10,33 +10,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// surroundings are the listings of the lines of a transaction: the operations of a listing derive its journal too.
-type surroundings struct {
-	ID       id.ID
-	Listings []id.ID
-}
-
-func surroundingsOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]surroundings, error) {
-	found, err := db.Select[surroundings](ctx, tx, `
+// surroundingsOf are transactions with the listings of their lines: the operations of a listing derive their journals too.
+func surroundingsOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Subject, error) {
+	found, err := db.Select[ledger.Subject](ctx, tx, `
 		select t.id, array(select distinct l.listing_id from transaction_line l
-				where l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null) as listings
+				where l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null) as also
 		from transaction t where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what stands around transactions: %w", err)
 	}
 	return found, nil
-}
-
-func statusOf(ctx context.Context, tx *db.Tx, around []surroundings) (map[id.ID]ledger.JournalStatus, error) {
-	asked := make([]ledger.Subject, len(around))
-	for i := range around {
-		asked[i] = ledger.Subject{ID: around[i].ID, Also: around[i].Listings}
-	}
-	statuses, err := ledger.StatusOf(ctx, tx, asked)
-	if err != nil {
-		return nil, fmt.Errorf("read the journal statuses of transactions: %w", err)
-	}
-	return statuses, nil
 }
 
 // AwaitingApproval is the issue of a payment that waits for a second person: as it should, so it is no error.
@@ -96,9 +79,9 @@ func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if err != nil {
 		return err
 	}
-	statuses, err := statusOf(ctx, tx, around)
+	statuses, err := ledger.StatusOf(ctx, tx, around)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the journal statuses of transactions: %w", err)
 	}
 	issues, err := Issues(ctx, tx, ids)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"stayledger/domain/account"
+	"stayledger/domain/file"
 	"stayledger/domain/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -297,7 +298,7 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 // remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the work intact then.
 func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return tx.Pipeline(ctx, unlink(tx, one, []id.ID{}), db.Stmt{
+		return tx.Pipeline(ctx, file.Detach(tx, one, []id.ID{}), db.Stmt{
 			SQL: `delete from transaction where team_id = @team and id = @id`, Args: db.Args{"team": tx.Team, "id": one},
 		})
 	})

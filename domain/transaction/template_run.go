@@ -18,6 +18,9 @@ import (
 	"stayledger/platform/job"
 )
 
+// addedTogether is how many instances are stored and booked together; it bounds memory.
+const addedTogether = 500
+
 // RunKind is the kind of the task that makes the instances of a recurring template.
 var RunKind = job.NewKind("transaction.recurring")
 
@@ -152,7 +155,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
 		return nil, err
 	}
 	made := []Transaction{}
-	for chunk := range slices.Chunk(all, refreshChunk) {
+	for chunk := range slices.Chunk(all, addedTogether) {
 		added, err := AddAll(ctx, tx, chunk, ledger.Lenience{})
 		if err != nil {
 			return nil, err

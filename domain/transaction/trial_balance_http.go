@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -188,13 +189,16 @@ func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// RebookTrialBalance lets the opening trial balance follow when another account balances it.
-func RebookTrialBalance(ctx context.Context, tx *db.Tx) error {
-	rebook, err := holdReversal(ctx, tx)
+// rebook lets the opening trial balance follow when another account balances it.
+func rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
+	if !slices.ContainsFunc(b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) }) {
+		return nil
+	}
+	follow, err := holdReversal(ctx, tx)
 	if err != nil {
 		return err
 	}
-	return rebook(ctx, tx)
+	return follow(ctx, tx)
 }
 
 // holdReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the

@@ -112,7 +112,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	if err != nil {
 		return fmt.Errorf("remove a transaction: %w", err)
 	}
-	return refreshStays(ctx, tx, stays, l)
+	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
 // save completes drafts, stores them and books them.
@@ -154,7 +154,7 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 	if err := reverse(ctx, tx); err != nil {
 		return err
 	}
-	return refreshStays(ctx, tx, stays, l)
+	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
 // complete gives drafts what the caller left to the service, and reads what they name.
@@ -208,25 +208,4 @@ func (s idSet) addReservations(t *Transaction) {
 	for i := range t.Lines {
 		s.add(deref(t.Lines[i].ReservationID))
 	}
-}
-
-// refreshStays lets reservations charge on the processor and channel fees that their deposits carry now. Money that has arrived is booked
-// whatever becomes of the stay: a reservation that a lock holds, or whose journal cannot be derived, says so in its journalStatus.
-func refreshStays(ctx context.Context, tx *db.Tx, stays idSet, l ledger.Lenience) error {
-	if len(stays) == 0 {
-		return nil
-	}
-	ids := stays.list()
-	l.SkipLocked = true
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		_, err := reservation.Refresh(ctx, tx, ids, l)
-		return err
-	})
-	if apierr.Refused(err) {
-		return ledger.MarkFailed(ctx, tx, "reservation", ids)
-	}
-	if err != nil {
-		return fmt.Errorf("refresh the journals of reservations: %w", err)
-	}
-	return nil
 }

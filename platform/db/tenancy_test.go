@@ -122,6 +122,25 @@ func TestVisitShowsOneOtherTeam(t *testing.T) {
 	x.System(visit) // what a transaction across teams visits is one team too
 }
 
+// Identifiers are made by the service, as uuids of version 7: a default of the database would make others.
+func TestNoTableMakesItsOwnIdentifiers(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	err := x.DB.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		found, err := db.Select[string](ctx, tx, `
+			select a.attrelid::regclass::text || '.' || a.attname::text from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+			join pg_class c on c.oid = d.adrelid and c.relnamespace = 'public'::regnamespace
+			where a.atttypid = 'uuid'::regtype and pg_get_expr(d.adbin, d.adrelid) <> 'id' and pg_get_expr(d.adbin, d.adrelid) not like '''00000000-%' order by 1`, nil)
+		for _, column := range found {
+			t.Errorf("%s has a default: give the identifier when the row is written", column)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Another team's rows must not even be reachable through a reference, and a database can be split by team.
 func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,146 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Chart is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances, being of real bank accounts,
+// are no part of it.
+type Chart struct {
+	categories  []Category
+	accounts    []chartAccount
+	assignments []assigned
+}
+
+// chartAccount is an account in use; its category is told by the name, which both teams share.
+type chartAccount struct {
+	ID              id.ID   `json:"id"`
+	Code            *string `json:"code"`
+	Name            string  `json:"name"`
+	UniqueRef       *string `json:"unique_ref"`
+	Type            Type    `json:"type"`
+	Category        string  `json:"category"`
+	BankingCategory *string `json:"banking_category"`
+	BankingType     *string `json:"banking_type"`
+	BankingCurrency *string `json:"banking_currency"`
+}
+
+// assigned is an assignment with the account that plays it.
+type assigned struct {
+	Assignment Assignment `json:"assignment"`
+	AccountID  id.ID      `json:"account_id"`
+}
+
+// ReadChart reads the chart of a team that is in sight.
+func ReadChart(ctx context.Context, tx *db.Tx, team id.ID) (*Chart, error) {
+	c := &Chart{}
+	args := db.Args{"team": team}
+	var err error
+	if c.categories, err = db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team order by position`, args); err != nil {
+		return nil, fmt.Errorf("read the categories to copy: %w", err)
+	}
+	c.accounts, err = db.Select[chartAccount](ctx, tx, `
+		select a.id, a.code, a.name, a.unique_ref, a.type, c.name as category, a.banking_category, a.banking_type, a.banking_currency
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team and a.status = 'active' order by a.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read the accounts to copy: %w", err)
+	}
+	c.assignments, err = db.Select[assigned](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read the assignments to copy: %w", err)
+	}
+	return c, nil
+}
+
+// Copy adds the categories and accounts of a chart that the team does not have. Running it again adds nothing.
+func (c *Chart) Copy(ctx context.Context, tx *db.Tx) error {
+	categories, accounts := append([]Category{}, c.categories...), append([]chartAccount{}, c.accounts...)
+	for i := range categories {
+		categories[i].ID = tx.NewID()
+	}
+	for i := range accounts {
+		accounts[i].ID = tx.NewID()
+	}
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
+				select @team, x.id, x.name, x.classification, x.position, @now
+				from jsonb_to_recordset(@rows) as x (id uuid, name text, classification text, position integer)
+				on conflict (team_id, name) do nothing`,
+			Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": categories},
+		},
+		db.Stmt{
+			SQL: `insert into account (team_id, id, code, name, unique_ref, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
+				select @team, x.id, x.code, x.name, x.unique_ref, x.type, c.id, x.banking_category, x.banking_type, x.banking_currency, @now, @now
+				from jsonb_to_recordset(@rows) as x (id uuid, code text, name text, unique_ref text, type text, category text, banking_category text,
+					banking_type text, banking_currency text)
+				join account_category c on c.team_id = @team and c.name = x.category
+				where not exists (select from account a where a.team_id = @team and (a.name = x.name or a.code = x.code or a.unique_ref = x.unique_ref))`,
+			Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": accounts},
+		})
+	if err != nil {
+		return fmt.Errorf("copy a chart of accounts: %w", err)
+	}
+	return nil
+}
+
+// Counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else reference.
+func (c *Chart) Counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
+	type own struct {
+		ID              id.ID
+		Name            string
+		Code, UniqueRef *string
+	}
+	rows, err := db.Select[own](ctx, tx, `select id, name, code, unique_ref from account where team_id = @team and status = 'active'`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the accounts of the team that copies: %w", err)
+	}
+	names, codes, refs := map[string]id.ID{}, map[string]id.ID{}, map[string]id.ID{}
+	for _, a := range rows {
+		names[a.Name] = a.ID
+		if a.Code != nil {
+			codes[*a.Code] = a.ID
+		}
+		if a.UniqueRef != nil {
+			refs[*a.UniqueRef] = a.ID
+		}
+	}
+	out := map[id.ID]id.ID{}
+	for i := range c.accounts {
+		a := &c.accounts[i]
+		here := names[a.Name]
+		if here.IsZero() && a.Code != nil {
+			here = codes[*a.Code]
+		}
+		if here.IsZero() && a.UniqueRef != nil {
+			here = refs[*a.UniqueRef]
+		}
+		if !here.IsZero() {
+			out[a.ID] = here
+		}
+	}
+	return out, nil
+}
+
+// Assign has the counterparts play what the accounts of a chart play, where the team has nobody for it.
+func (c *Chart) Assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
+	rows := []assigned{}
+	for _, a := range c.assignments {
+		if here, exists := counterparts[a.AccountID]; exists {
+			rows = append(rows, assigned{a.Assignment, here})
+		}
+	}
+	_, err := tx.Exec(ctx, `
+		insert into account_assignment (team_id, assignment, account_id)
+		select @team, x.assignment, x.account_id from jsonb_to_recordset(@rows) as x (assignment text, account_id uuid)
+		on conflict (team_id, assignment) do nothing`, db.Args{"team": tx.Team, "rows": rows})
+	if err != nil {
+		return fmt.Errorf("copy account assignments: %w", err)
+	}
+	return nil
+}

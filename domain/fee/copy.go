@@ -1,0 +1,122 @@
+package fee
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// InUse are the active fees of a team that is in sight.
+func InUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
+	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' order by f.id`,
+		db.Args{"team": team})
+	if err != nil {
+		return nil, fmt.Errorf("read the recurring fees of a team: %w", err)
+	}
+	for i := range fees {
+		fees[i].useCurrentNames()
+	}
+	return fees, nil
+}
+
+// Copy adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula and conditions name have
+// a counterpart. A fee that the team has by name or reference is not copied, and stands for the other team's in what builds on it.
+func Copy(ctx context.Context, tx *db.Tx, from []Fee, accounts, rates map[id.ID]id.ID) error {
+	own, err := ownFees(ctx, tx)
+	if err != nil {
+		return err
+	}
+	fees := map[id.ID]id.ID{} // the other team's fees that are here, or will be
+	var added []*Fee
+	for i := range from {
+		f := from[i]
+		if here := own(&f); !here.IsZero() {
+			fees[f.ID] = here
+		} else if f.chargeable(accounts, rates) {
+			fees[f.ID], added = tx.NewID(), append(added, &f)
+		}
+	}
+	for again := true; again; { // what builds on a fee that is not here is not copied either
+		again = false
+		added = slices.DeleteFunc(added, func(f *Fee) bool {
+			broken := slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefFee && fees[r.ID].IsZero() })
+			if broken {
+				delete(fees, f.ID)
+				again = true
+			}
+			return broken
+		})
+	}
+	var writes, details []db.Stmt
+	for _, f := range added {
+		f.move(fees, accounts, rates)
+		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
+		stmts := feeStatements(tx, f)
+		writes, details = append(writes, stmts[0]), append(details, stmts[1:]...) // a formula may name a fee that comes later
+	}
+	if writes == nil {
+		return nil
+	}
+	if err := tx.Pipeline(ctx, append(writes, details...)...); err != nil {
+		return fmt.Errorf("copy recurring fees: %w", err)
+	}
+	return nil
+}
+
+// ownFees finds the team's own fee that stands for another team's: of the same name, else of the same reference; the zero id for none.
+func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
+	type own struct {
+		ID        id.ID
+		Name      string
+		UniqueRef *string
+	}
+	rows, err := db.Select[own](ctx, tx, `select id, name, unique_ref from fee where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the recurring fees of the team that copies: %w", err)
+	}
+	names, refs := map[string]id.ID{}, map[string]id.ID{}
+	for _, f := range rows {
+		names[f.Name] = f.ID
+		if f.UniqueRef != nil {
+			refs[*f.UniqueRef] = f.ID
+		}
+	}
+	return func(f *Fee) id.ID {
+		if here := names[f.Name]; !here.IsZero() || f.UniqueRef == nil {
+			return here
+		}
+		return refs[*f.UniqueRef]
+	}, nil
+}
+
+// chargeable reports whether the accounts and the tax rate that a fee names have counterparts.
+func (f *Fee) chargeable(accounts, rates map[id.ID]id.ID) bool {
+	lacks := func(v id.ID) bool { return accounts[v].IsZero() }
+	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) && (f.TaxRateID == nil || !rates[*f.TaxRateID].IsZero()) &&
+		!slices.ContainsFunc(f.AccountTotalConditions, func(c Condition) bool { return lacks(c.AccountID) }) &&
+		!slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefAccount && lacks(r.ID) })
+}
+
+// move has a copied fee name the counterparts of what it names.
+func (f *Fee) move(fees, accounts, rates map[id.ID]id.ID) {
+	f.ID, f.CreditAccountID, f.DebitAccountID = fees[f.ID], accounts[f.CreditAccountID], accounts[f.DebitAccountID]
+	if f.TaxRateID != nil {
+		here := rates[*f.TaxRateID]
+		f.TaxRateID = &here
+	}
+	f.AccountTotalConditions, f.References = slices.Clone(f.AccountTotalConditions), slices.Clone(f.References)
+	for i := range f.AccountTotalConditions {
+		f.AccountTotalConditions[i].AccountID = accounts[f.AccountTotalConditions[i].AccountID]
+	}
+	for i := range f.References {
+		if r := &f.References[i]; r.Kind == RefFee {
+			r.ID = fees[r.ID]
+		} else {
+			r.ID = accounts[r.ID]
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package tax
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// InUse are the active tax rates of a team that is in sight.
+func InUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
+	rates, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and status = 'active' order by id`, db.Args{"team": team})
+	if err != nil {
+		return nil, fmt.Errorf("read the tax rates of a team: %w", err)
+	}
+	return rates, nil
+}
+
+// Copy adds the rates of another team whose name and reference the team does not have. Running it again adds nothing.
+func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
+	ids, names, points, refs := make([]id.ID, len(from)), make([]string, len(from)), make([]money.Rate, len(from)), make([]*string, len(from))
+	for i := range from {
+		ids[i], names[i], points[i], refs[i] = tx.NewID(), from[i].Name, from[i].BasisPoints, from[i].UniqueRef
+	}
+	_, err := tx.Exec(ctx, `
+		insert into tax_rate (team_id, id, name, basis_points, unique_ref, created_at, updated_at)
+		select @team, x.id, x.name, x.points, x.ref, @now, @now
+		from unnest(@ids::uuid[], @names::text[], @points::int[], @refs::text[]) as x (id, name, points, ref)
+		on conflict do nothing`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "names": names, "points": points, "refs": refs})
+	if err != nil {
+		return fmt.Errorf("copy tax rates: %w", err)
+	}
+	return nil
+}
+
+// Counterparts are the team's own active rates by those of another team that have the same name.
+func Counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
+	own, err := InUse(ctx, tx, tx.Team)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]id.ID{}
+	for i := range own {
+		names[own[i].Name] = own[i].ID
+	}
+	out := map[id.ID]id.ID{}
+	for i := range from {
+		if here, exists := names[from[i].Name]; exists {
+			out[from[i].ID] = here
+		}
+	}
+	return out, nil
+}
