@@ -21,8 +21,8 @@ import (
 const module = "stayledger/"
 
 // nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
-var nouns = strings.Fields(`operation ledger team access audit webhook file contact account listing connection payee tax fee reservation
-	transaction journal bank layout statement delivery payment payout report export onboarding csvimport cutover legacy metrics`)
+var nouns = strings.Fields(`operation ledger team access audit webhook file contact bank account listing connection payee tax fee reservation
+	transaction journal layout statement delivery payment payout report export onboarding csvimport cutover legacy metrics`)
 
 // layers of the module, low to high: each may import those before it.
 var layers = []string{"platform", "provider", "domain", "app", "cmd"}
@@ -461,5 +461,27 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 	}
 	if written < 60 {
 		t.Errorf("found the writers of %d tables only: the patterns do not fit any more", written)
+	}
+}
+
+// bankTable matches what names the tables of what banks say, but for the question whether there is anything at all.
+var (
+	bankTable    = regexp.MustCompile(`\bbank_(record|reconciliation)\b`)
+	bankAnything = regexp.MustCompile(`exists \(select from bank_(record|reconciliation) where`)
+)
+
+// The list of locks reads which records lock a transaction, and decides nothing else by it; package bank comes after it.
+var locksByRecords = []string{"domain/ledger/lock.go", "domain/ledger/locks.go", "domain/ledger/store.go"}
+
+func TestBankSaysWhatBanksSay(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		noun, inside := nounOf(path.Dir(file.name))
+		if !inside || noun == "bank" || file.isTest() || slices.Contains(locksByRecords, file.name) {
+			continue
+		}
+		if found := bankTable.FindString(bankAnything.ReplaceAllString(file.content, "")); found != "" {
+			t.Errorf("%s: %q reads what banks say: ask domain/bank (Balances, StatedBefore, UnmatchedIn, Cleared and the other parts of statements)", file.name, found)
+		}
 	}
 }

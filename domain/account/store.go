@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/bank"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -17,13 +18,7 @@ const (
 	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
-		'bankRecords', (
-			select jsonb_build_object('reconciled', count(*) filter (where made.cents = r.amount), 'total', count(*),
-				'unreconciled', count(*) filter (where made.cents is distinct from r.amount), 'latestCreatedAt', max(r.created_at))
-			from bank_record r left join (
-				select c.bank_record_id, sum(c.cent_total) as cents from bank_reconciliation c
-				where c.team_id = a.team_id and c.account_id = a.id group by 1) made on made.bank_record_id = r.id
-			where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction'),
+		'bankRecords', ` + bank.CountsOfAccount + `,
 		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
 			(select coalesce(sum(m.debit - m.credit), 0) from ledger_month m
 				where m.team_id = a.team_id and m.account_id = a.id and m.currency = a.banking_currency and m.month < date_trunc('month', @today::date))

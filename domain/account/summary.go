@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 
+	"stayledger/domain/bank"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -107,25 +108,16 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		s.from, s.to = &r.From, r.To
 	}
 	out := &Summary{}
-	if out.Unmatched.BankRecords, out.Totals.UnmatchedBankRecordsBalance, err = s.open(ctx, tx, openRecords, db.Args{}); err != nil {
+	if out.Unmatched.BankRecords, out.Totals.UnmatchedBankRecordsBalance, err = s.records(ctx, tx); err != nil {
 		return nil, err
 	}
-	if out.Unmatched.Transactions, out.Totals.UnmatchedTransactionsBalance, err = s.open(ctx, tx, openTransactions, db.Args{"currency": s.currency}); err != nil {
+	if out.Unmatched.Transactions, out.Totals.UnmatchedTransactionsBalance, err = s.transactions(ctx, tx); err != nil {
 		return nil, err
 	}
 	return out, s.balances(ctx, tx, &out.Totals)
 }
 
 const (
-	openRecords = `
-		select r.id, r.amount - coalesce(made.cents, 0) as cent_total, r.date
-		from bank_record r left join (
-			select c.bank_record_id, sum(c.cent_total) as cents from bank_reconciliation c
-			where c.team_id = @team and c.account_id = @account group by 1) made on made.bank_record_id = r.id
-		where r.team_id = @team and r.account_id = @account and r.status = 'active' and r.type = 'transaction'
-			and (r.date >= @opening or @opening::date is null) and (r.date >= @from or @from::date is null) and r.date < @to
-			and r.amount is distinct from made.cents
-			and (r.amount <> 0 or made.cents is not null)`
 	// What transactions did to the account from the opening until the end. A manual entry is no transaction: nothing can be matched
 	// to it, so the books have it as cleared.
 	moved = `
@@ -136,23 +128,38 @@ const (
 	openTransactions = `
 		select m.id, (m.cents - coalesce(made.cents, 0))::bigint as cent_total, m.date
 		from (` + moved + ` and (e.txn_at >= @from or @from::date is null) group by e.transaction_id) m left join (
-			select c.transaction_id, sum(c.cent_total) as cents from bank_reconciliation c
-			where c.team_id = @team and c.account_id = @account group by 1) made on made.transaction_id = m.id
+			select c.transaction_id, sum(c.cents) as cents from (` + bank.Cleared + `) c where c.account_id = @account group by 1) made on made.transaction_id = m.id
 		where m.cents <> coalesce(made.cents, 0)`
 )
 
 // openLimit is how many open items an answer lists.
 const openLimit = 1000
 
-// open lists what one of the two statements above finds, and adds all of it up.
-func (s *sheet) open(ctx context.Context, tx *db.Tx, items string, args db.Args) ([]Open, money.Cents, error) {
+// records are the movements that the bank has and the books do not explain.
+func (s *sheet) records(ctx context.Context, tx *db.Tx) ([]Open, money.Cents, error) {
+	first := s.opening
+	if s.from != nil && (first == nil || first.Before(*s.from)) {
+		first = s.from
+	}
+	found, total, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, openLimit)
+	if err != nil {
+		return nil, 0, err
+	}
+	out := make([]Open, len(found))
+	for i, u := range found {
+		out[i] = Open{u.ID, u.Open}
+	}
+	return out, total, nil
+}
+
+// transactions are those that the books have and the bank does not.
+func (s *sheet) transactions(ctx context.Context, tx *db.Tx) ([]Open, money.Cents, error) {
 	type row struct {
 		Open
 		Total money.Cents
 	}
-	args["from"], args["limit"] = s.from, openLimit
-	rows, err := db.Select[row](ctx, tx, `select id, cent_total::bigint as cent_total, (sum(cent_total) over ())::bigint as total from (`+items+`) i
-		order by date, id limit @limit`, s.args(tx, args))
+	rows, err := db.Select[row](ctx, tx, `select id, cent_total::bigint as cent_total, (sum(cent_total) over ())::bigint as total
+		from (`+openTransactions+`) i order by date, id limit @limit`, s.args(tx, db.Args{"currency": s.currency, "from": s.from, "limit": openLimit}))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read what is unmatched: %w", err)
 	}
@@ -164,34 +171,34 @@ func (s *sheet) open(ctx context.Context, tx *db.Tx, items string, args db.Args)
 }
 
 const balancesSQL = `
-	with record as (
-		select r.id, r.date, r.type, r.amount, r.balance from bank_record r
-		where r.team_id = @team and r.account_id = @account and r.status = 'active' and (r.date >= @opening or @opening::date is null) and r.date < @to
-	), stated as (
-		select date, balance from record where type = 'balance' order by date desc, id desc limit 1
-	), moved as (` + moved + ` group by e.transaction_id)
+	with moved as (` + moved + ` group by e.transaction_id)
 	select
-		(coalesce((select balance from stated), @opening_cents::bigint, 0)
-			+ coalesce((select sum(amount) from record where type = 'transaction' and date > coalesce((select date from stated), '-infinity'::date)), 0)
-		)::bigint as bank,
 		(coalesce((select sum(b.debit - b.credit) from ledger_month b
 			where b.team_id = @team and b.account_id = @account and b.currency = @currency and b.month < date_trunc('month', @to::date)), 0)
 		+ coalesce((select sum(e.cent_total) from ledger_entry e
 			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
 				and e.txn_at >= date_trunc('month', @to::date) and e.txn_at < @to), 0))::bigint as book,
 		(coalesce((select sum(cents) from moved), 0)
-		- coalesce((select sum(c.cent_total) from bank_reconciliation c join bank_record r on r.team_id = c.team_id and r.id = c.bank_record_id
-			where c.team_id = @team and c.account_id = @account and r.date < @to and c.transaction_id in (select id from moved)), 0)
+		- coalesce((select sum(c.cents) from (` + bank.Cleared + `) c
+			where c.account_id = @account and c.date < @to and c.transaction_id in (select id from moved)), 0)
 		)::bigint as uncleared`
 
 func (s *sheet) balances(ctx context.Context, tx *db.Tx, t *Totals) error {
-	type row struct{ Bank, Book, Uncleared money.Cents }
-	sums, err := db.Get[row](ctx, tx, balancesSQL, s.args(tx, db.Args{"currency": s.currency, "opening_cents": s.openingCents}))
+	since := bank.Since{Account: s.account, First: s.opening}
+	if s.openingCents != nil {
+		since.Opening = *s.openingCents
+	}
+	held, err := bank.Balances(ctx, tx, []bank.Since{since}, s.to)
+	if err != nil {
+		return err
+	}
+	type row struct{ Book, Uncleared money.Cents }
+	sums, err := db.Get[row](ctx, tx, balancesSQL, s.args(tx, db.Args{"currency": s.currency}))
 	if err != nil {
 		return fmt.Errorf("read the balances of a bank account: %w", err)
 	}
-	t.BankAccountBalance, t.BookBalance, t.UnclearedTransactionsBalance = sums.Bank, sums.Book, sums.Uncleared
-	t.AdjustedBankAccountBalance = sums.Bank + sums.Uncleared
+	t.BankAccountBalance, t.BookBalance, t.UnclearedTransactionsBalance = held[0].Cents, sums.Book, sums.Uncleared
+	t.AdjustedBankAccountBalance = t.BankAccountBalance + sums.Uncleared
 	t.Difference = t.AdjustedBankAccountBalance - sums.Book
 	return nil
 }

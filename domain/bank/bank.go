@@ -6,7 +6,6 @@
 package bank
 
 import (
-	"stayledger/domain/transaction"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -67,11 +66,11 @@ func (ReconcileStatus) Enum() []string {
 
 // Transaction is a transaction beside a bank record. Its amount is signed as the record's: positive into the account.
 type Transaction struct {
-	ID          id.ID            `json:"id"`
-	Date        day.Day          `json:"date"`
-	Description *string          `json:"description"`
-	Type        transaction.Type `json:"type" enum:"deposit,expense,transfer,payout"`
-	Amount      money.Cents      `json:"amount"`
+	ID          id.ID       `json:"id"`
+	Date        day.Day     `json:"date"`
+	Description *string     `json:"description"`
+	Type        string      `json:"type" enum:"deposit,expense,transfer,payout"`
+	Amount      money.Cents `json:"amount"`
 }
 
 // Reconciliation is what a movement is made of.

@@ -47,9 +47,7 @@ var bankColumns = []sqlColumn{
 	{render.Column{Name: "balanceCorrection", Kind: render.Amount}, "case when r.type = 'balance' then " + bank.Correction + " end"},
 	{render.Column{Name: "currency", Kind: render.Currency}, bank.Currency},
 	{render.Column{Name: "reconcileStatus", Kind: render.Text}, "state.status"},
-	{render.Column{Name: "transactions", Kind: render.Text}, `(select string_agg(t.short_ref, '; ' order by t.date, t.id)
-		from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
-		where n.team_id = r.team_id and n.bank_record_id = r.id)`},
+	{render.Column{Name: "transactions", Kind: render.Text}, bank.ShortRefs},
 	{render.Column{Name: "matchedByBankRule", Kind: render.ID}, "r.matched_by_bank_rule"},
 	{render.Column{Name: "connectionId", Kind: render.ID}, "r.connection_id"},
 	{render.Column{Name: "bankAccountId", Kind: render.ID}, "r.bank_account_id"},

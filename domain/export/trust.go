@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/bank"
 	"stayledger/domain/report"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -270,7 +271,7 @@ func placesOf(ctx context.Context, tx *db.Tx, warnings []report.TrustWarning) (m
 		union all
 		select id, concat_ws(' ', code, name) from account where team_id = @team and id = any(@ids)
 		union all
-		select id, concat_ws(' ', date, nullif(description, '')) from bank_record where team_id = @team and id = any(@ids)`,
+		`+bank.Titles,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what warnings are about: %w", err)

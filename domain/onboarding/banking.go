@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/account"
+	"stayledger/domain/bank"
 	"stayledger/domain/ledger"
 	"stayledger/domain/transaction"
 	"stayledger/platform/api"
@@ -30,13 +31,9 @@ type BankingStarted struct {
 	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
 }
 
-// maxBankRecords is how many bank records one request excludes or brings back.
-const maxBankRecords = 10_000
-
 var (
-	errNotBank        = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
-	errTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
-	errNoStart        = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "Team has no statement start date")
+	errNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
+	errNoStart = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "Team has no statement start date")
 )
 
 func bankingEndpoint() api.Endpoint {
@@ -83,7 +80,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 		return nil, err
 	}
 	out := &BankingStarted{ID: in.ID}
-	if out.ArchivedRecords, out.UnArchivedRecords, err = excludeRecords(ctx, tx, in.ID, start); err != nil {
+	if out.ArchivedRecords, out.UnArchivedRecords, err = bank.Exclude(ctx, tx, in.ID, start); err != nil {
 		return nil, err
 	}
 	amount, missing, err := b.missing(ctx, tx, in, start)
@@ -114,18 +111,10 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 
 // missing gives the starting balance, and what the books lack of it before the first day, but for the opening transaction.
 func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (amount, missing money.Cents, err error) {
-	type row struct {
-		Stated money.Cents
-		Booked money.Cents
-	}
-	r, err := db.Get[row](ctx, tx, `
-		select coalesce((select r.balance from bank_record r
-				where r.team_id = @team and r.account_id = @account and r.type = 'balance' and r.date < @start
-					and (r.status = 'active' or exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id))
-				order by r.date desc, r.id desc limit 1), 0)::bigint as stated,
-			coalesce((select sum(e.cent_total) from ledger_entry e
-				where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-					and e.txn_at < @start and e.transaction_id is distinct from @opening::uuid), 0)::bigint as booked`,
+	booked, err := db.Get[money.Cents](ctx, tx, `
+		select coalesce((select sum(e.cent_total) from ledger_entry e
+			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
+				and e.txn_at < @start and e.transaction_id is distinct from @opening::uuid), 0)::bigint`,
 		db.Args{
 			"team": tx.Team, "account": in.ID, "currency": b.BankingCurrency, "start": start, "opening": b.BankingOpeningTransactionID,
 		})
@@ -138,9 +127,11 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 	case b.BankingOpening != nil:
 		amount = *b.BankingOpening
 	default:
-		amount = r.Stated
+		if amount, err = bank.StatedBefore(ctx, tx, in.ID, start); err != nil {
+			return 0, 0, err
+		}
 	}
-	return amount, amount - r.Booked, nil
+	return amount, amount - booked, nil
 }
 
 // opening is the transaction that brings the books of a bank account to its starting balance.
@@ -171,35 +162,4 @@ func (b *banked) open(ctx context.Context, tx *db.Tx, o opening) (*transaction.T
 		}, ledger.Lenience{})
 		return transaction.Shown(ctx, tx, made, err)
 	}
-}
-
-// excludeRecords leaves bank records before the first day out of the reconciliation, and brings those back that an earlier first day had left
-// out. What a person excluded stays excluded, what is reconciled stays as it is.
-func excludeRecords(ctx context.Context, tx *db.Tx, bank id.ID, start day.Day) (archived, unarchived int64, err error) {
-	const older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @start
-		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
-	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @start
-		and exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id)`
-	args := db.Args{"team": tx.Team, "account": bank, "start": start}
-	type row struct{ Older, Newer int64 }
-	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
-		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
-		db.Args{"team": tx.Team, "account": bank, "start": start, "max": maxBankRecords})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count bank records: %w", err)
-	}
-	if r.Older+r.Newer > maxBankRecords {
-		return 0, 0, errTooManyRecords.With(map[string]any{"maxRecords": maxBankRecords})
-	}
-	withNow := db.Args{"team": tx.Team, "account": bank, "start": start, "now": tx.Now}
-	err = tx.Pipeline(ctx,
-		db.Stmt{SQL: `insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where ` + older + `
-			on conflict do nothing`, Args: args},
-		db.Stmt{SQL: `update bank_record r set status = 'inactive', updated_at = @now where ` + older, Args: withNow},
-		db.Stmt{SQL: `with back as (update bank_record r set status = 'active', updated_at = @now where ` + newer + ` returning r.id)
-			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id`, Args: withNow})
-	if err != nil {
-		return 0, 0, fmt.Errorf("exclude bank records: %w", err)
-	}
-	return r.Older, r.Newer, nil
 }

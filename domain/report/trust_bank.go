@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/bank"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -32,7 +33,7 @@ type BankAccount struct {
 	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
 
 	records   int64
-	unmatched []unmatchedRecord
+	unmatched []bank.Unmatched
 }
 
 // Uncleared is what was booked on a bank account and not, or not wholly, matched with bank records by the day.
@@ -45,45 +46,6 @@ type Uncleared struct {
 }
 
 const unclearedShown = 100
-
-// unmatchedRecord is a bank record whose transactions do not add up to it.
-type unmatchedRecord struct {
-	ID        id.ID
-	AccountID id.ID
-	Open      money.Cents
-}
-
-// stated is what the bank says of an account.
-type stated struct {
-	AccountID id.ID
-	At        *day.Day
-	Balance   money.Cents
-	Records   int64
-}
-
-// statedBalances are the balances of bank accounts at the end of a day: the last one that the bank stated, and every later movement. A stated
-// balance is that of the end of its day.
-func statedBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) ([]stated, error) {
-	rows, err := db.Select[stated](ctx, tx, `
-		with last as (
-			select distinct on (account_id) account_id, date, balance from bank_record
-			where team_id = @team and account_id = any(@accounts::uuid[]) and status = 'active' and type = 'balance' and date <= @date
-			order by account_id, date desc, id desc
-		), moved as (
-			select r.account_id, count(*) as records,
-				coalesce(sum(r.amount) filter (where r.type = 'transaction' and (l.date is null or r.date > l.date)), 0) as amount
-			from bank_record r left join last l on l.account_id = r.account_id
-			where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
-			group by r.account_id
-		)
-		select m.account_id, l.date as at, (coalesce(l.balance, 0) + m.amount)::bigint as balance, m.records
-		from moved m left join last l on l.account_id = m.account_id`,
-		db.Args{"team": tx.Team, "accounts": accounts, "date": date})
-	if err != nil {
-		return nil, fmt.Errorf("read bank balances: %w", err)
-	}
-	return rows, nil
-}
 
 // unclearedRow is an uncleared transaction or journal, with what all of its account's come to.
 type unclearedRow struct {
@@ -98,8 +60,8 @@ type unclearedRow struct {
 }
 
 // unclearedOf is what the books have on bank accounts and matched bank records do not, by transaction or journal: the largest of each account.
-// An opening balance counts as seen once the bank has stated a balance, since that balance has it.
-func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) ([]unclearedRow, error) {
+// An opening balance counts as seen on those of the accounts for which the bank has stated a balance, since that balance has it.
+func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *position) ([]unclearedRow, error) {
 	rows, err := db.Select[unclearedRow](ctx, tx, `
 		with compared as (
 			select account_id, source_id, min(date) as date, sum(booked) as booked,
@@ -110,9 +72,8 @@ func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) 
 				where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
 					and e.ledger = 'trust' and e.status = 'active'
 				union all
-				select m.account_id, m.transaction_id, null, 0, m.cent_total
-				from bank_reconciliation m join bank_record r on r.team_id = m.team_id and r.id = m.bank_record_id
-				where m.team_id = @team and m.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.date <= @date
+				select m.account_id, m.transaction_id, null, 0, m.cents from (`+bank.Cleared+`) m
+				where m.account_id = any(@accounts::uuid[]) and m.date <= @date
 			) b group by 1, 2 having sum(booked) <> sum(cleared)
 		), uncleared as (
 			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
@@ -120,8 +81,7 @@ func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) 
 				coalesce(sum(o.open) filter (where o.open < 0) over (partition by o.account_id), 0)::bigint as outstanding
 			from compared o
 			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.source_id and t.is_opening_balance)
-				or not exists (select from bank_record r where r.team_id = @team and r.account_id = o.account_id and r.status = 'active'
-					and r.type = 'balance' and r.date <= @date)
+				or not o.account_id = any(@stated::uuid[])
 		)
 		select u.account_id, t.id as transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
 			u.booked::bigint as booked, u.open::bigint as open, u.transit, u.outstanding
@@ -131,26 +91,9 @@ func unclearedOf(ctx context.Context, tx *db.Tx, accounts []id.ID, p *position) 
 			and e.account_id = u.account_id order by e.txn_code, e.ref limit 1) n on t.id is null
 		where u.place <= @shown
 		order by u.account_id, u.place`,
-		db.Args{"team": tx.Team, "accounts": accounts, "date": p.date, "currency": p.currency, "shown": unclearedShown})
+		db.Args{"team": tx.Team, "accounts": accounts, "stated": stated, "date": p.date, "currency": p.currency, "shown": unclearedShown})
 	if err != nil {
 		return nil, fmt.Errorf("read what banks have not seen: %w", err)
-	}
-	return rows, nil
-}
-
-// unmatchedRecords are the movements at the bank that the books do not, or not wholly, explain.
-func unmatchedRecords(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) ([]unmatchedRecord, error) {
-	rows, err := db.Select[unmatchedRecord](ctx, tx, `
-		select r.id, r.account_id, (r.amount - coalesce(m.total, 0))::bigint as open
-		from bank_record r
-		left join (select bank_record_id, sum(cent_total) as total from bank_reconciliation
-			where team_id = @team and account_id = any(@accounts::uuid[]) group by 1) m on m.bank_record_id = r.id
-		where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction' and r.date <= @date
-			and r.amount <> coalesce(m.total, 0)
-		order by r.date, r.id`,
-		db.Args{"team": tx.Team, "accounts": accounts, "date": date})
-	if err != nil {
-		return nil, fmt.Errorf("read unmatched bank records: %w", err)
 	}
 	return rows, nil
 }
@@ -160,7 +103,9 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	leg := &BankLeg{Accounts: []BankAccount{}}
 	ids := p.banks()
 	at := map[id.ID]*BankAccount{}
+	asked := make([]bank.Since, 0, len(ids))
 	for _, v := range ids {
+		asked = append(asked, bank.Since{Account: v})
 		behind := p.behind()
 		behind.AccountIDs = []id.ID{v}
 		leg.Accounts = append(leg.Accounts, BankAccount{
@@ -170,22 +115,26 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	for i := range leg.Accounts {
 		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
 	}
-	balances, err := statedBalances(ctx, tx, ids, p.date)
+	balances, err := bank.Balances(ctx, tx, asked, p.date.AddDays(1))
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range balances {
-		a := at[s.AccountID]
-		a.StatementAt, a.StatementBalance, a.records = s.At, s.Balance, s.Records
+	stated := []id.ID{}
+	for _, b := range balances {
+		a := at[b.AccountID]
+		a.StatementAt, a.StatementBalance, a.records = b.StatedAt, b.Cents, b.Records
+		if b.StatedAt != nil {
+			stated = append(stated, b.AccountID)
+		}
 	}
-	open, err := unclearedOf(ctx, tx, ids, p)
+	open, err := unclearedOf(ctx, tx, ids, stated, p)
 	if err != nil {
 		return nil, err
 	}
 	for i := range open {
 		p.uncleared(at[open[i].AccountID], &open[i])
 	}
-	unmatched, err := unmatchedRecords(ctx, tx, ids, p.date)
+	unmatched, _, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: ids, Before: p.date.AddDays(1)}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"stayledger/domain/bank"
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
@@ -78,12 +79,7 @@ var sorts = page.Sorts{
 	"description": {Expr: "t.description", Text: true, Nullable: true},
 }
 
-const (
-	anyLine = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
-	// Bank records of a transaction t.
-	reconciled = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
-		where n.team_id = t.team_id and n.transaction_id = t.id`
-)
+const anyLine = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
 
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
@@ -136,8 +132,8 @@ func (f *Filter) byState(q *page.Query) {
 		{"t.is_opening_balance", f.IsOpeningBalance},
 		{ledger.HeldSource("t.id"), f.IsLocked},
 		{"exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries},
-		{"exists (" + reconciled + ")", f.Reconciled},
-		{"exists (" + reconciled + " and b.matched_by_bank_rule is not null)", f.MatchedByBankRule},
+		{"exists (" + bank.RecordsOfTransaction + ")", f.Reconciled},
+		{"exists (" + bank.RecordsOfTransaction + " and b.matched_by_bank_rule is not null)", f.MatchedByBankRule},
 	} {
 		switch {
 		case c.wanted == nil:

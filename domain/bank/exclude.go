@@ -1,0 +1,47 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// maxExcluded is how many records one request excludes or brings back.
+const maxExcluded = 10_000
+
+var errTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
+
+// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier first day had left
+// out. What a person excluded stays excluded, what is reconciled stays as it is. It fails with bankAccountTooManyRecords.
+func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
+	const older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first
+		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
+	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @first
+		and exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id)`
+	args := db.Args{"team": tx.Team, "account": account, "first": first}
+	type row struct{ Older, Newer int64 }
+	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
+		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
+		db.Args{"team": tx.Team, "account": account, "first": first, "max": maxExcluded})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count bank records: %w", err)
+	}
+	if r.Older+r.Newer > maxExcluded {
+		return 0, 0, errTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
+	}
+	withNow := db.Args{"team": tx.Team, "account": account, "first": first, "now": tx.Now}
+	err = tx.Pipeline(ctx,
+		db.Stmt{SQL: `insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where ` + older + `
+			on conflict do nothing`, Args: args},
+		db.Stmt{SQL: `update bank_record r set status = 'inactive', updated_at = @now where ` + older, Args: withNow},
+		db.Stmt{SQL: `with back as (update bank_record r set status = 'active', updated_at = @now where ` + newer + ` returning r.id)
+			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id`, Args: withNow})
+	if err != nil {
+		return 0, 0, fmt.Errorf("exclude bank records: %w", err)
+	}
+	return r.Older, r.Newer, nil
+}
