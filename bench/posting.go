@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,22 +116,30 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	var started operation.Acknowledgement
+	// Work that is no operation is read below its own path.
+	var started struct {
+		ID          string
+		OperationID string
+	}
 	if err := json.Unmarshal(answer, &started); err != nil {
 		return 0, fmt.Errorf("read the acknowledgement: %w", err)
 	}
+	at := "/operations/" + started.OperationID
+	if started.OperationID == "" {
+		at = path + "/" + started.ID
+	}
 	for {
-		body, err := c.send(c.request(http.MethodGet, "/operations/"+started.OperationID.String(), ""), true)
+		body, err := c.send(c.request(http.MethodGet, at, ""), true)
 		if err != nil {
 			return 0, err
 		}
-		var now operation.Operation
+		var now struct{ Status, State operation.Status }
 		switch err := json.Unmarshal(body, &now); {
 		case err != nil:
 			return 0, fmt.Errorf("read the operation: %w", err)
-		case now.Status == operation.Completed:
+		case cmp.Or(now.State, now.Status) == operation.Completed:
 			return time.Since(begin), nil
-		case now.Status == operation.Failed:
+		case cmp.Or(now.State, now.Status) == operation.Failed:
 			return 0, errors.New("the operation failed")
 		case time.Since(begin) > 10*patience:
 			return 0, errors.New("the operation does not end")

@@ -47,20 +47,37 @@ type BatchCounts struct {
 	Refused   int `json:"refused"`
 }
 
-// BatchIssue is a statement of a batch that was refused, with what a single change would have failed with.
-type BatchIssue struct {
+// Outcome is what became of a statement of a batch.
+type Outcome string
+
+// The outcomes. Unchanged statements had the status already.
+const (
+	Waiting   Outcome = "waiting"
+	Changed   Outcome = "changed"
+	Unchanged Outcome = "unchanged"
+	Refused   Outcome = "refused"
+)
+
+// Enum lists the outcomes.
+func (Outcome) Enum() []string {
+	return []string{string(Waiting), string(Changed), string(Unchanged), string(Refused)}
+}
+
+// BatchStatement is a statement of a batch.
+type BatchStatement struct {
 	StatementID id.ID   `json:"statementId"`
 	PeriodID    id.ID   `json:"listingPeriodId"`
 	StartAt     day.Day `json:"startAt"`
 	Currency    string  `json:"currency"`
+	Outcome     Outcome `json:"outcome"`
 	BatchRefusal
 }
 
-// BatchRefusal is the error of a statement in a batch.
+// BatchRefusal is what a single change of a refused statement would have failed with; empty of all others.
 type BatchRefusal struct {
-	Code    apierr.Code   `json:"code"`
+	Code    apierr.Code   `json:"code,omitempty" doc:"Of refused statements: the error of a single change."`
 	Reason  apierr.Reason `json:"reason,omitempty"`
-	Message string        `json:"message"`
+	Message string        `json:"message,omitempty"`
 	Context any           `json:"context,omitempty"`
 }
 
@@ -142,7 +159,7 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 
 // outcome is what became of an item.
 type outcome struct {
-	Outcome string          `json:"outcome"`
+	Outcome Outcome         `json:"outcome"`
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
@@ -151,13 +168,13 @@ func outcomes(rows []row, to Status, refused map[id.ID]error) map[key]outcome {
 	out := make(map[key]outcome, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		o := outcome{Outcome: "changed"}
+		o := outcome{Outcome: Changed}
 		var refusal *apierr.Error
 		switch {
 		case errors.As(refused[r.id()], &refusal):
-			o = outcome{Outcome: "refused", Error: refusalOf(refusal)}
+			o = outcome{Outcome: Refused, Error: refusalOf(refusal)}
 		case r.Status == to:
-			o.Outcome = "unchanged"
+			o.Outcome = Unchanged
 		}
 		out[r.key()] = o
 	}
@@ -175,7 +192,7 @@ func refusalOf(e *apierr.Error) json.RawMessage {
 }
 
 // changeAll moves statements to a status and gives those that were refused. The caller holds their ownership periods.
-func changeAll(ctx context.Context, tx *db.Tx, rows []row, b *Batch) (map[id.ID]error, error) {
+func changeAll(ctx context.Context, tx *db.Tx, rows []row, b *storedBatch) (map[id.ID]error, error) {
 	refused, err := refusals(ctx, tx, rows, b.Status)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package statement
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -25,17 +24,18 @@ func batchEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/batch", ID: "changeStatements", Tag: "Statements", Summary: "Change the status of many owner statements",
-			Doc: "Starts an operation of type flow-run that saves, publishes, reopens or returns to draft the statements of a month, or those named, " +
-				"each as updateStatement does. A statement that is refused does not keep the others back: the operation then ends as failed, and " +
-				"GET /statements/batch/{id} tells which and why. A dry run does it all at once, answers 200 with that and keeps nothing. published " +
+			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, each as updateStatement does. The " +
+				"answer names them; GET /statements/batch/{id} tells how far they are. A statement that is refused does not keep the others back: the " +
+				"batch then ends as failed. A dry run does it all at once, answers 200 with what came of it and keeps nothing. published " +
 				"needs statements:publish as well. Failures in order: malformed input; 400 beforeStatementStartDate for a month before the team's " +
 				"statements, a month to come, an unknown statement, nothing selected.",
 			Scopes: []string{"statements:write"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxBatchBody, Timeout: 2 * time.Minute,
-			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[BatchOutcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
+			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[BatchOutcome](), http.StatusAccepted: reflect.TypeFor[BatchOutcome]()},
 		}, startBatch, runBatch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/statements/batch/{id}", ID: "getStatementBatch", Tag: "Statements", Summary: "Read how a change of many owner statements goes",
-			Doc:    "Takes the operationId. data holds the statements that were refused so far, each with the error that a single change would have had.",
+			Doc: "data holds the statements in the order of their change, with outcome=refused those that were refused so far, each with the error that " +
+				"a single change would have had.",
 			Scopes: []string{"statements:read"},
 		}, getBatch),
 	}
@@ -43,36 +43,26 @@ func batchEndpoints() []api.Endpoint {
 
 type batchInput struct{ Body Batch }
 
-// BatchOutcome is how far a batch is and what it could not change.
+// BatchOutcome is how far a batch is and what came of its statements.
 type BatchOutcome struct {
-	Status Status      `json:"status" doc:"The status that was asked for."`
-	Counts BatchCounts `json:"counts"`
-	page.Page[BatchIssue]
+	ID     id.ID            `json:"id"`
+	Status Status           `json:"status" doc:"The status that was asked for."`
+	State  operation.Status `json:"state" doc:"How the work is: completed when no statement was refused, else failed."`
+	Counts BatchCounts      `json:"counts"`
+	page.Page[BatchStatement]
+
+	begun bool
 }
 
-// batchAnswer is the acknowledgement or, in a dry run, the outcome.
-type batchAnswer struct {
-	started *operation.Acknowledgement
-	outcome *BatchOutcome
-}
-
-// HTTPStatus is 200 in a dry run, which starts nothing.
-func (a *batchAnswer) HTTPStatus() int {
-	if a.outcome != nil {
-		return http.StatusOK
+// HTTPStatus is 202 for a batch that has begun, 200 for what is read of it and for a dry run, which begins nothing.
+func (o *BatchOutcome) HTTPStatus() int {
+	if o.begun {
+		return http.StatusAccepted
 	}
-	return http.StatusAccepted
+	return http.StatusOK
 }
 
-// MarshalJSON gives the one of the two that the caller asked for.
-func (a *batchAnswer) MarshalJSON() ([]byte, error) {
-	if a.outcome != nil {
-		return json.Marshal(a.outcome)
-	}
-	return json.Marshal(a.started)
-}
-
-func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, error) {
+func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, error) {
 	b := &in.Body
 	if err := mayPublishAtAll(tx, b.Status); err != nil {
 		return nil, err
@@ -85,16 +75,28 @@ func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, e
 	for part := range tasks {
 		tasks[part] = operation.Task{Kind: batchTask, Args: batchArgs{Part: part}, Priority: 10}
 	}
-	started, err := operation.Start(ctx, tx, operation.New{Type: operation.FlowRun, Tasks: tasks})
+	// The contract has no type of operations for this one, so it is read here and not as an operation (OPS-32).
+	started, err := operation.Start(ctx, tx, operation.New{Tasks: tasks})
 	if err != nil {
 		return nil, err
 	}
-	return &batchAnswer{started: started}, keepBatch(ctx, tx, started.OperationID, b, at)
+	if err := keepBatch(ctx, tx, started.OperationID, b, at); err != nil {
+		return nil, err
+	}
+	out, err := readBatch(ctx, tx, started.OperationID, nil, firstPage)
+	if err != nil {
+		return nil, err
+	}
+	out.begun = true
+	return out, nil
 }
 
+// firstPage is what answers hold of a batch that was just asked for.
+var firstPage = page.Params{Limit: 250}
+
 // runBatch does the whole batch in the transaction of a dry run.
-func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, a *batchAnswer) error {
-	run := a.started.OperationID
+func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, out *BatchOutcome) error {
+	run := out.ID
 	for part := range batchParts {
 		for more := true; more; {
 			var err error
@@ -103,8 +105,10 @@ func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, a *batchAnswer) err
 			}
 		}
 	}
-	var err error
-	a.outcome, err = readBatch(ctx, tx, run, page.Params{Limit: 250})
+	came, err := readBatch(ctx, tx, run, nil, firstPage)
+	if err == nil {
+		*out = *came
+	}
 	return err
 }
 
@@ -163,15 +167,16 @@ func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 }
 
 type batchGetInput struct {
-	ID id.ID `path:"id"`
+	ID      id.ID     `path:"id"`
+	Outcome []Outcome `query:"outcome" doc:"Statements with one of these; all of them when absent."`
 	page.Params
 }
 
 func getBatch(ctx context.Context, tx *db.Tx, in *batchGetInput) (*BatchOutcome, error) {
-	return readBatch(ctx, tx, in.ID, in.Params)
+	return readBatch(ctx, tx, in.ID, in.Outcome, in.Params)
 }
 
-func readBatch(ctx context.Context, tx *db.Tx, run id.ID, p page.Params) (*BatchOutcome, error) {
+func readBatch(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*BatchOutcome, error) {
 	b, err := batchOf(ctx, tx, run)
 	if err != nil {
 		return nil, err
@@ -180,9 +185,22 @@ func readBatch(ctx context.Context, tx *db.Tx, run id.ID, p page.Params) (*Batch
 	if err != nil {
 		return nil, err
 	}
-	refused, err := batchIssues(ctx, tx, run, p)
+	statements, err := batchPage(ctx, tx, run, with, p)
 	if err != nil {
 		return nil, err
 	}
-	return &BatchOutcome{Status: b.Status, Counts: counts, Page: *refused}, nil
+	return &BatchOutcome{ID: run, Status: b.Status, State: counts.state(b.State), Counts: counts, Page: *statements}, nil
+}
+
+// state is that of the operation behind the batch. In the transaction that starts it there is none yet: then the statements tell.
+func (c BatchCounts) state(of operation.Status) operation.Status {
+	switch {
+	case of != "":
+		return of
+	case c.Waiting > 0:
+		return operation.Queued
+	case c.Refused > 0:
+		return operation.Failed
+	}
+	return operation.Completed
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -42,21 +43,26 @@ func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) er
 	return nil
 }
 
-// batchOf is what a batch asks for.
-func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*Batch, error) {
-	type stored struct {
-		Status        Status
-		EmailDelivery bool
-	}
-	b, err := db.Get[stored](ctx, tx, `select status, email_delivery from statement_batch where team_id = @team and operation_id = @run`,
-		db.Args{"team": tx.Team, "run": run})
+// storedBatch is a batch as it is stored, with how its work is.
+type storedBatch struct {
+	Status        Status
+	EmailDelivery bool
+	State         operation.Status
+}
+
+// batchOf is what a batch asks for. A dry run has no operation yet: its state is empty.
+func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
+	b, err := db.Get[storedBatch](ctx, tx, `
+		select b.status, b.email_delivery, coalesce(o.status, '') as state
+		from statement_batch b left join operation o on o.team_id = b.team_id and o.id = b.operation_id
+		where b.team_id = @team and b.operation_id = @run`, db.Args{"team": tx.Team, "run": run})
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, apierr.NotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read batch of statements: %w", err)
 	}
-	return &Batch{Status: b.Status, EmailDelivery: b.EmailDelivery}, nil
+	return &b, nil
 }
 
 // nextItems are the next statements of a part, all of one month: those of the next month are decided by what this one came to.
@@ -84,7 +90,7 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 	for i := range items {
 		o, there := came[items[i].key]
 		if !there {
-			o.Outcome = "unchanged"
+			o.Outcome = Unchanged
 		}
 		rows[i] = settled{Position: items[i].Position, outcome: o}
 	}
@@ -125,35 +131,39 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	return c, nil
 }
 
-// refusedItem is a refusal as it is stored.
-type refusedItem struct {
-	key
-	SavedID id.ID
-	Error   json.RawMessage
-}
-
-// batchIssues are the refusals of a batch, in the order of the change.
-func batchIssues(ctx context.Context, tx *db.Tx, run id.ID, p page.Params) (*page.Page[BatchIssue], error) {
-	stored, err := page.List[refusedItem](ctx, tx, page.Query{
-		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, i.error",
+// batchPage are the statements of a batch with some outcomes, or with none given all of them, in the order of the change.
+func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*page.Page[BatchStatement], error) {
+	type stored struct {
+		key
+		SavedID id.ID
+		Outcome Outcome
+		Error   json.RawMessage
+	}
+	q := page.Query{
+		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, coalesce(i.outcome, 'waiting') as outcome, i.error",
 		From: `statement_batch_item i left join statement s on s.team_id = i.team_id and s.ownership_period_id = i.ownership_period_id
 			and s.currency = i.currency and s.start_at = i.start_at`,
-		Where: []string{"i.team_id = @team", "i.operation_id = @run", "i.outcome = 'refused'"}, Args: db.Args{"team": tx.Team, "run": run},
+		Where: []string{"i.team_id = @team", "i.operation_id = @run"}, Args: db.Args{"team": tx.Team, "run": run},
 		Sorts: page.Sorts{"position": {Expr: "i.position"}}, Default: "position", ID: "i.position",
-	}, p, "")
+	}
+	if with != nil {
+		q.And("coalesce(i.outcome, 'waiting') = any(@outcomes)", db.Args{"outcomes": with})
+	}
+	found, err := page.List[stored](ctx, tx, q, p, "")
 	if err != nil {
 		return nil, err
 	}
-	out := &page.Page[BatchIssue]{Data: make([]BatchIssue, len(stored.Data)), Pagination: stored.Pagination}
-	for i := range stored.Data {
-		issue := &out.Data[i]
-		if err := json.Unmarshal(stored.Data[i].Error, &issue.BatchRefusal); err != nil {
-			return nil, fmt.Errorf("read refusal: %w", err)
+	out := &page.Page[BatchStatement]{Data: make([]BatchStatement, len(found.Data)), Pagination: found.Pagination}
+	for i := range found.Data {
+		r, of := &found.Data[i], &out.Data[i]
+		if r.Error != nil {
+			if err := json.Unmarshal(r.Error, &of.BatchRefusal); err != nil {
+				return nil, fmt.Errorf("read refusal: %w", err)
+			}
 		}
-		k := stored.Data[i].key
-		issue.PeriodID, issue.StartAt, issue.Currency = k.OwnershipPeriodID, k.StartAt, k.Currency
-		if issue.StatementID = stored.Data[i].SavedID; issue.StatementID.IsZero() {
-			issue.StatementID = k.ID()
+		of.Outcome, of.PeriodID, of.StartAt, of.Currency = r.Outcome, r.OwnershipPeriodID, r.StartAt, r.Currency
+		if of.StatementID = r.SavedID; of.StatementID.IsZero() {
+			of.StatementID = r.ID()
 		}
 	}
 	return out, nil

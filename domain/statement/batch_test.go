@@ -7,31 +7,33 @@ import (
 	"stayledger/test/world"
 )
 
-// batchOf starts a batch and waits for it; it gives the answer about it.
-func runBatch(w *world.World, body world.Object) (operation string, got *result) {
+// runBatch starts a batch and waits for it; it gives how the work ended and what was refused.
+func runBatch(w *world.World, body world.Object) (state string, got *result) {
 	w.T.Helper()
-	ack := w.Post("/statements/batch?dryRun=false", body).Want(202)
-	if ack.String("type") != "flow-run" || ack.String("status") != "queued" {
-		w.T.Errorf("acknowledged with %s", ack.Body)
+	begun := &result{}
+	w.Post("/statements/batch?dryRun=false", body).Want(202).Into(begun)
+	if begun.State != "queued" || begun.Counts.Waiting != begun.Counts.Total || len(begun.Data) != begun.Counts.Total || begun.Data[0].Outcome != "waiting" {
+		w.T.Errorf("begun with %+v", begun)
 	}
 	w.Work()
-	operation = ack.String("operationId")
 	got = &result{}
-	w.Get("/statements/batch/" + operation).Want(200).Into(got)
-	return w.Get("/operations/" + operation).Want(200).String("status"), got
+	w.Get("/statements/batch/" + begun.ID + "?outcome=refused").Want(200).Into(got)
+	return got.State, got
 }
 
 type result struct {
+	ID     string
 	Status string
+	State  string
 	Counts struct{ Total, Waiting, Changed, Unchanged, Refused int }
 	Data   []struct {
-		StatementID           string
+		StatementID, Outcome  string
 		Code, Reason, Message string
 	}
 }
 
 // A batch changes what it can and says of the rest what a single change would have said.
-// Proves: OPS-04, OPS-85.
+// Proves: OPS-85.
 func TestABatchOfStatements(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -75,6 +77,48 @@ func TestABatchOfStatements(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A batch names its statements from the beginning, and what became of each. It is internal work: the contract has no type of operations for it.
+// Proves: OPS-32, OPS-33.
+func TestABatchNamesItsStatements(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	ada := w.Contact("owner", "Ada")
+	villa, barn := w.Listing("Villa", ada), w.Listing("Barn", ada)
+	for _, l := range []world.Listing{villa, barn} {
+		w.Stay(l, "2026-01-10", 10_000)
+		w.Stay(l, "2026-02-10", 10_000)
+	}
+	w.Post("/statements", world.Object{"month": "2026-02", "listingPeriodIds": world.Array{barn.Period}}).Want(201)
+	want := map[string]string{w.Statement(villa, "2026-01").String(): "changed", w.Statement(barn, "2026-01").String(): "refused"}
+
+	begun := &result{}
+	w.Post("/statements/batch?dryRun=false", world.Object{"month": "2026-01", "status": "published"}).Want(202).Into(begun)
+	for _, s := range begun.Data {
+		if want[s.StatementID] == "" || s.Outcome != "waiting" || s.Code != "" {
+			t.Errorf("begun with %+v", s)
+		}
+	}
+	w.Work()
+	got := &result{}
+	w.Get("/statements/batch/" + begun.ID).Want(200).Into(got)
+	if got.ID != begun.ID || got.State != "failed" || len(begun.Data) != 2 || len(got.Data) != 2 {
+		t.Errorf("begun with %+v, ended as %+v", begun, got)
+	}
+	for _, s := range got.Data {
+		// A saved statement has an id of its own.
+		if refused := s.StatementID == w.Statement(barn, "2026-01").String(); (s.Outcome == "refused") != refused || (s.Code != "") != refused {
+			t.Errorf("ended with %+v", s)
+		}
+	}
+	if n := w.Get("/statements/batch/" + begun.ID + "?outcome=changed,unchanged").Want(200).Len("data"); n != 1 {
+		t.Errorf("%d were changed", n)
+	}
+	w.Get("/operations/"+begun.ID).WantError(apierr.CodeNotFound, "")
+	if n := w.Get("/operations?type=flow-run").Want(200).Int("total"); n != 0 {
+		t.Errorf("%d operations of a flow", n)
 	}
 }
 

@@ -99,10 +99,17 @@ func (y *year) settle(path string, body object) string {
 
 func (y *year) publish(month string) {
 	y.t.Helper()
-	operation := y.settle("/statements/batch", object{"month": month, "status": "published"})
-	var batch struct{ Counts struct{ Changed int } }
-	if y.read("/statements/batch/"+operation, &batch); batch.Counts.Changed != yearListings {
-		y.t.Fatalf("%s: %+v were published", month, batch.Counts)
+	status, answer := y.send("POST", "/statements/batch", object{"month": month, "status": "published"})
+	if status != 202 {
+		y.t.Fatalf("publish %s: %d %.500s", month, status, answer)
+	}
+	y.Work()
+	var batch struct {
+		State  string
+		Counts struct{ Changed int }
+	}
+	if y.read("/statements/batch/"+idOf(answer), &batch); batch.State != "completed" || batch.Counts.Changed != yearListings {
+		y.t.Fatalf("%s: %+v", month, batch)
 	}
 }
 
