@@ -99,7 +99,7 @@ func OwnerLinks(ctx context.Context, tx *db.Tx, statement id.ID, p page.Params) 
 		Columns: `l.id, l.statement_id, l.contact_id, l.expires_at > @now and ` + opens + ` as is_usable, l.created_at, l.expires_at, l.last_used_at`,
 		From:    linked, Where: []string{"l.team_id = @team and l.statement_id = @statement"},
 		Args:  db.Args{"team": tx.Team, "statement": statement, "now": tx.Now},
-		Sorts: page.Sorts{"createdAt": {Expr: "l.created_at"}}, Default: "-createdAt", ID: "l.id",
+		Sorts: page.Sorts{{Name: "createdAt", Expr: "l.created_at"}}, Default: "-createdAt", ID: "l.id",
 	}, p, "")
 }
 

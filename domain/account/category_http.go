@@ -30,17 +30,21 @@ func categoryEndpoints() []api.Endpoint {
 	}
 }
 
+// categorySort is an order of categories.
+type categorySort string
+
+// Enum lists the orders.
+func (categorySort) Enum() []string { return categorySorts.Enum() }
+
 type categoryListInput struct {
 	page.Params
-	Sort           string         `query:"sort" enum:"position,-position,name,-name,createdAt,-createdAt" default:"position"`
+	Sort           categorySort   `query:"sort" default:"position"`
 	Classification Classification `query:"classification"`
 }
 
 func listCategories(ctx context.Context, tx *db.Tx, in *categoryListInput) (*page.Page[Category], error) {
 	q := categoryQuery(tx)
-	if in.Classification != "" {
-		q.And("classification = @classification", db.Args{"classification": in.Classification})
-	}
+	q.Narrow("classification = ?", in.Classification)
 	return page.List[Category](ctx, tx, q, in.Params, in.Sort)
 }
 

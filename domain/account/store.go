@@ -62,13 +62,14 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error
 func accountQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns(fullBanking), From: accountFrom, Where: []string{"a.team_id = @team"},
-		Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"name": {Expr: "a.name", Text: true}, "code": {Expr: "a.code", Text: true, Nullable: true}, "createdAt": {Expr: "a.created_at"},
-			"updatedAt": {Expr: "a.updated_at"}, "type": {Expr: "a.type"}, "status": {Expr: "a.status"}, "category": {Expr: "c.position"},
-		},
-		Default: "code", ID: "a.id",
+		Args:  db.Args{"team": tx.Team},
+		Sorts: sorts, Default: "code", ID: "a.id",
 	}
+}
+
+var sorts = page.Sorts{
+	{Name: "name", Expr: "a.name", Text: true}, {Name: "code", Expr: "a.code", Text: true, Nullable: true}, {Name: "createdAt", Expr: "a.created_at"},
+	{Name: "updatedAt", Expr: "a.updated_at"}, {Name: "type", Expr: "a.type"}, {Name: "status", Expr: "a.status"}, {Name: "category", Expr: "c.position"},
 }
 
 // one reads an account as it is told to a caller.
@@ -194,10 +195,11 @@ func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
 func categoryQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: categoryColumns, From: "account_category", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts:   page.Sorts{"name": {Expr: "name", Text: true}, "position": {Expr: "position"}, "createdAt": {Expr: "created_at"}},
-		Default: "position", ID: "id",
+		Sorts: categorySorts, Default: "position", ID: "id",
 	}
 }
+
+var categorySorts = page.Sorts{{Name: "position", Expr: "position"}, {Name: "name", Expr: "name", Text: true}, {Name: "createdAt", Expr: "created_at"}}
 
 func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
 	rows, err := db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Open is a transaction or a bank record that is not made up to the cent of its counterparts.
@@ -47,26 +48,14 @@ type Summary struct {
 func summaryEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
 		Method: http.MethodGet, Path: "/accounts/{id}/summary", ID: "getAccountSummary", Tag: tag, Summary: "Compare a bank account with its books",
-		Doc: "Fails with 404 for an unknown account, 400 for one that is no bank account (reason notBankAccount).", Scopes: []string{"accounts:read"},
+		Doc:    "Everything up to today when no range of dates is given. Fails with 404 for an unknown account, 400 for one that is no bank account (reason notBankAccount).",
+		Scopes: []string{"accounts:read"},
 	}, summarize)
 }
 
 type summaryInput struct {
-	ID                      id.ID  `path:"id"`
-	DateRange               string `query:"dateRange" format:"date-range" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; everything up to today when absent."`
-	IsDateRangeEndInclusive *bool  `query:"isDateRangeEndInclusive" default:"true"`
-}
-
-// Resolve refuses a date range that no pattern can check (PAG-33).
-func (in summaryInput) Resolve() []apierr.Issue {
-	if _, err := in.dates(); in.DateRange != "" && err != nil {
-		return []apierr.Issue{{Message: "Value is not a date range", Code: "dateRange", Path: []any{"dateRange"}, Schema: "query"}}
-	}
-	return nil
-}
-
-func (in summaryInput) dates() (day.Range, error) {
-	return day.ParseRange(in.DateRange, in.IsDateRangeEndInclusive == nil || *in.IsDateRangeEndInclusive)
+	ID id.ID `path:"id"`
+	page.Dates
 }
 
 // sheet is what a bank account is compared over.
@@ -100,12 +89,9 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, openingCents: a.Banking.Balance.Opening,
 		to: day.Of(tx.Now).AddDays(1),
 	}
-	if in.DateRange != "" {
-		r, err := in.dates()
-		if err != nil {
-			return nil, fmt.Errorf("read a checked date range: %w", err)
-		}
-		s.from, s.to = &r.From, r.To
+	if !in.DateRange.IsZero() {
+		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
+		s.from, s.to = &days.From, days.To
 	}
 	out := &Summary{}
 	if out.Unmatched.BankRecords, out.Totals.UnmatchedBankRecordsBalance, err = s.records(ctx, tx); err != nil {

@@ -28,9 +28,15 @@ func endpoints() []api.Endpoint {
 	}
 }
 
+// Sort is an order of bank records.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"date,-date,amount,-amount,description,-description,createdAt,-createdAt" default:"-date"`
+	Sort Sort `query:"sort" default:"-date"`
 	Filter
 	IncludeMatchingRules bool `query:"includeMatchingRules" doc:"With matchingRules."`
 }

@@ -50,9 +50,11 @@ const (
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: tables, Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"date": {Expr: "r.date"}, "amount": {Expr: "r.amount"}, "description": {Expr: "r.description", Text: true}, "createdAt": {Expr: "r.created_at"},
-		},
-		Default: "-date", ID: "r.id",
+		Sorts: sorts, Default: "-date", ID: "r.id",
 	}
+}
+
+var sorts = page.Sorts{
+	{Name: "date", Expr: "r.date"}, {Name: "amount", Expr: "r.amount"}, {Name: "description", Expr: "r.description", Text: true},
+	{Name: "createdAt", Expr: "r.created_at"},
 }

@@ -73,10 +73,16 @@ func endpoints(c Config) []api.Endpoint {
 	}
 }
 
+// listSort is an order of connections.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort       string   `query:"sort" enum:"name,-name,createdAt,-createdAt" default:"createdAt"`
-	IDs        []id.ID  `query:"ids"`
+	Sort       listSort `query:"sort" default:"createdAt"`
+	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 	AppID      App      `query:"appId"`
 	Status     Status   `query:"status"`
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name."`
@@ -86,21 +92,11 @@ type listInput struct {
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
 	q := query(tx)
-	if in.IDs != nil {
-		q.And("c.id = any(@ids)", db.Args{"ids": in.IDs})
-	}
-	if in.AppID != "" {
-		q.And("c.app_id = @app", db.Args{"app": in.AppID})
-	}
-	if in.Status != "" {
-		q.And("c.status = @status", db.Args{"status": in.Status})
-	}
-	if in.Search != "" {
-		q.And("c.name ilike @search", db.Args{"search": page.Like(in.Search)})
-	}
-	if in.UniqueRefs != nil {
-		q.And("c.unique_ref = any(@refs)", db.Args{"refs": in.UniqueRefs})
-	}
+	q.IDs("c.id = any(?)", in.IDs)
+	q.Narrow("c.app_id = ?", in.AppID)
+	q.Narrow("c.status = ?", in.Status)
+	q.Search(in.Search, "c.name")
+	q.Narrow("c.unique_ref = any(?)", in.UniqueRefs)
 	found, err := page.List[Connection](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

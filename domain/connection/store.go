@@ -16,10 +16,11 @@ const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: "connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts:   page.Sorts{"name": {Expr: "c.name", Text: true}, "createdAt": {Expr: "c.created_at"}},
-		Default: "createdAt", ID: "c.id",
+		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
 }
+
+var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "createdAt", Expr: "c.created_at"}}
 
 // read reads a connection, with the clause that locks it or none.
 func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Connection, error) {

@@ -11,7 +11,7 @@ import (
 
 // Filter selects contacts: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs        []string `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
+	IDs        page.IDs `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
 	Type       Type     `query:"type" json:"type,omitempty"`
 	Status     Status   `query:"status" json:"status,omitempty"`
 	Search     string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, first name or e-mail address."`
@@ -22,30 +22,29 @@ type Filter struct {
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"name": {Expr: "c.name", Text: true}, "email": {Expr: "c.email", Text: true, Nullable: true}, "createdAt": {Expr: "c.created_at"},
-		},
-		Default: "createdAt", ID: "c.id",
+		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
-	q.Pick(f.IDs)
-	if f.Type != "" {
-		q.And("c.type = @type", db.Args{"type": f.Type})
-	}
-	if f.Status != "" {
-		q.And("c.status = @status", db.Args{"status": f.Status})
-	}
-	if f.Search != "" {
-		q.And("(c.name ilike @search or c.first_name ilike @search or c.email ilike @search)", db.Args{"search": page.Like(f.Search)})
-	}
-	if f.UniqueRefs != nil {
-		q.And("c.unique_ref = any(@refs)", db.Args{"refs": f.UniqueRefs})
-	}
+	q.IDs("c.id = any(?)", f.IDs)
+	q.Narrow("c.type = ?", f.Type)
+	q.Narrow("c.status = ?", f.Status)
+	q.Search(f.Search, "c.name", "c.first_name", "c.email")
+	q.Narrow("c.unique_ref = any(?)", f.UniqueRefs)
 	return q
 }
 
+var sorts = page.Sorts{
+	{Name: "name", Expr: "c.name", Text: true}, {Name: "email", Expr: "c.email", Text: true, Nullable: true}, {Name: "createdAt", Expr: "c.created_at"},
+}
+
+// Sort is an order of contacts.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"name,-name,email,-email,createdAt,-createdAt" default:"createdAt"`
+	Sort Sort `query:"sort" default:"createdAt"`
 	Filter
 	operation.Include
 }

@@ -205,7 +205,7 @@ func TestFilters(t *testing.T) {
 	} {
 		wantNames(t, x.Get("/contacts?sort=name&"+query), want...)
 	}
-	x.Get("/contacts?ids=nonsense").WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "ids")
+	x.Get("/contacts?ids=nonsense").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "ids")
 	x.Get("/contacts?type=guest").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "type")
 }
 

@@ -68,7 +68,7 @@ func notPublished() error {
 
 // unsaved tells a draft, which has no row, from nothing.
 func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
-	found, err := statement.Select(ctx, tx, statement.Filter{StatementIDs: []id.ID{of}})
+	found, err := statement.Select(ctx, tx, statement.Filter{StatementIDs: page.Only(of)})
 	switch {
 	case err != nil:
 		return err
@@ -93,7 +93,7 @@ func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page
 	return page.List[Email](ctx, tx, page.Query{
 		Columns: emailColumns, From: "delivery_email e", Where: []string{"e.team_id = @team and e.statement_id = @statement"},
 		Args:  db.Args{"team": tx.Team, "statement": of},
-		Sorts: page.Sorts{"createdAt": {Expr: "e.created_at"}}, Default: "-createdAt", ID: "e.id",
+		Sorts: page.Sorts{{Name: "createdAt", Expr: "e.created_at"}}, Default: "-createdAt", ID: "e.id",
 	}, p, "")
 }
 

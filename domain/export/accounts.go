@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/account"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,12 +11,9 @@ import (
 // accountSelection are the filters of GET /accounts, and the columns.
 type accountSelection struct {
 	account.Filter
-	Sort    string          `query:"sort" json:"sort,omitempty" enum:"name,-name,code,-code,createdAt,-createdAt,updatedAt,-updatedAt,type,-type,status,-status,category,-category" doc:"Default code; category is the categories' order in the chart."`
-	Columns []accountColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Sort    account.Sort    `query:"sort" json:"sort,omitempty" doc:"Default code; category is the categories' order in the chart."`
+	Columns []accountColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *accountSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // accountColumn is a column of the CSV.
 type accountColumn string
@@ -61,7 +57,7 @@ func accountsCSV() Declaration[accountSelection] {
 			return countRows(ctx, tx, account.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *Sink) error {
-			return rowList{columns: chosen(accountColumns, s.Columns), query: account.ListQuery(tx, &s.Filter), sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(accountColumns, s.Columns), query: account.ListQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

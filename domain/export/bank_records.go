@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/bank"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,13 +11,8 @@ import (
 // bankSelection are the filters of GET /bank-records, and the columns.
 type bankSelection struct {
 	bank.Filter
-	Sort    string       `query:"sort" json:"sort,omitempty" enum:"date,-date,amount,-amount,description,-description,createdAt,-createdAt" doc:"Default -date."`
-	Columns []bankColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *bankSelection) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Sort    bank.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
+	Columns []bankColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // bankColumn is a column of the CSV.
@@ -68,7 +62,7 @@ func bankRecordsCSV() Declaration[bankSelection] {
 			return countRows(ctx, tx, bank.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *Sink) error {
-			return rowList{columns: chosen(bankColumns, s.Columns), query: bank.ListQuery(tx, &s.Filter), sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(bankColumns, s.Columns), query: bank.ListQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"stayledger/domain/contact"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
@@ -14,12 +13,9 @@ import (
 // contactSelection are the filters of GET /contacts, and the columns.
 type contactSelection struct {
 	contact.Filter
-	Sort    string          `query:"sort" json:"sort,omitempty" enum:"name,-name,email,-email,createdAt,-createdAt" doc:"Default createdAt."`
-	Columns []contactColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Sort    contact.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
+	Columns []contactColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *contactSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // contactColumn is a column of the CSV.
 type contactColumn string
@@ -72,7 +68,7 @@ func contactsCSV() Declaration[contactSelection] {
 			q := contact.ListQuery(tx, &s.Filter)
 			q.From += contactTables
 			q.Args["today_owned"] = day.Of(tx.Now)
-			return rowList{columns: chosen(contactColumns, s.Columns), query: q, sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(contactColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

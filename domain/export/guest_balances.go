@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,11 +11,8 @@ import (
 // guestSelection are the filters of GET /reports/guest-balances, and the columns.
 type guestSelection struct {
 	report.GuestFilter
-	Columns []guestColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Columns []guestColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *guestSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // guestColumn is a column of guest balances.
 type guestColumn string

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -16,25 +15,15 @@ import (
 // entrySelection are the filters of GET /reports/journal-entries, and the columns.
 type entrySelection struct {
 	report.Selection
-	Sort    string        `query:"sort" json:"sort,omitempty" enum:"txnAt,-txnAt,amount,-amount,createdAt,-createdAt,account,-account" doc:"Default txnAt."`
-	Columns []entryColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *entrySelection) Resolve() []apierr.Issue {
-	return append(s.Selection.Resolve(), repeated(s.Columns)...)
+	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
+	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // managerEntrySelection is the period of a manager statement, and the columns of the entries behind it.
 type managerEntrySelection struct {
 	report.ManagerPeriod
-	Sort    string        `query:"sort" json:"sort,omitempty" enum:"txnAt,-txnAt,amount,-amount,createdAt,-createdAt,account,-account" doc:"Default txnAt."`
-	Columns []entryColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *managerEntrySelection) Resolve() []apierr.Issue {
-	return append(s.ManagerPeriod.Resolve(), repeated(s.Columns)...)
+	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
+	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // entryColumn is a column of journal entries.
@@ -114,7 +103,7 @@ func journalEntriesCSV() Declaration[entrySelection] {
 			return countEntries(ctx, tx, report.EntryQuery(s.Selection))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *Sink) error {
-			return writeEntries(ctx, tx, out, entryList{report.EntryQuery(s.Selection), s.Columns, s.Sort, !s.Indexed()})
+			return writeEntries(ctx, tx, out, entryList{report.EntryQuery(s.Selection), s.Columns, string(s.Sort), !s.Indexed()})
 		},
 	}
 }
@@ -140,7 +129,7 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 			if err != nil {
 				return err
 			}
-			return writeEntries(ctx, tx, out, entryList{q, s.Columns, s.Sort, false})
+			return writeEntries(ctx, tx, out, entryList{q, s.Columns, string(s.Sort), false})
 		},
 	}
 }

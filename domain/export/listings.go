@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"stayledger/domain/listing"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
@@ -14,12 +13,9 @@ import (
 // listingSelection are the filters of GET /listings, and the columns.
 type listingSelection struct {
 	listing.Filter
-	Sort    string          `query:"sort" json:"sort,omitempty" enum:"name,-name,createdAt,-createdAt" doc:"Default createdAt."`
-	Columns []listingColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Sort    listing.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
+	Columns []listingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *listingSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // listingColumn is a column of the CSV.
 type listingColumn string
@@ -71,7 +67,7 @@ func listingsCSV() Declaration[listingSelection] {
 			q := listing.ListQuery(tx, &s.Filter)
 			q.From += listingTables
 			q.Args["today_owned"] = day.Of(tx.Now)
-			return rowList{columns: chosen(listingColumns, s.Columns), query: q, sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(listingColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

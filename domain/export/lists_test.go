@@ -148,7 +148,7 @@ func TestListRefusals(t *testing.T) {
 		if field == "ids" {
 			value = list{"x"}
 		}
-		w.Get(query(path, field, "x")).WantIssue("malformed", field)
+		w.Get(query(path, field, "x")).WantIssue("uuid", field)
 		if at := w.Post(path, object{field: value}).Want(400).String("issues.0.path.0"); at != field {
 			t.Errorf("%s: issue at %s", path, at)
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -23,9 +22,6 @@ type managerDetailDocument struct {
 	report.ManagerPeriod
 	DocumentLocale
 }
-
-// Resolve checks the period.
-func (s *managerDetailDocument) Resolve() []apierr.Issue { return s.ManagerPeriod.Resolve() }
 
 // managerStatementPDF is EXP-P20.
 func managerStatementPDF() Declaration[managerDetailDocument] {

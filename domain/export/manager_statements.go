@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -14,11 +13,8 @@ import (
 // managerSelection are the filters of GET /reports/manager-statements, and the columns.
 type managerSelection struct {
 	report.ManagerFilter
-	Columns []managerColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *managerSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // managerColumn is a column of the manager statements.
 type managerColumn string
@@ -63,12 +59,7 @@ func managerStatementsCSV() Declaration[managerSelection] {
 // managerDetailSelection are the filters of GET /reports/manager-statements/detail, and the columns.
 type managerDetailSelection struct {
 	report.ManagerPeriod
-	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *managerDetailSelection) Resolve() []apierr.Issue {
-	return append(s.ManagerPeriod.Resolve(), repeated(s.Columns)...)
+	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // managerDetailColumn is a column of a manager statement.

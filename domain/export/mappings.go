@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/reservation"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,12 +11,9 @@ import (
 // mappingSelection are the filters of GET /reservations/line-mappings, and the columns.
 type mappingSelection struct {
 	reservation.MappingFilter
-	Sort    string          `query:"sort" json:"sort,omitempty" enum:"lineType,-lineType,status,-status,createdAt,-createdAt" doc:"Default lineType."`
-	Columns []mappingColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Sort    reservation.MappingSort `query:"sort" json:"sort,omitempty" doc:"Default lineType."`
+	Columns []mappingColumn         `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *mappingSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // mappingColumn is a column of the CSV.
 type mappingColumn string
@@ -52,7 +48,7 @@ func mappingsCSV() Declaration[mappingSelection] {
 			return countRows(ctx, tx, reservation.MappingQuery(tx, &s.MappingFilter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *mappingSelection, out *Sink) error {
-			return rowList{columns: chosen(mappingColumns, s.Columns), query: reservation.MappingQuery(tx, &s.MappingFilter), sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(mappingColumns, s.Columns), query: reservation.MappingQuery(tx, &s.MappingFilter), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -13,22 +12,14 @@ import (
 // profitSelection are the filters of GET /reports/profit-and-loss, and the columns.
 type profitSelection struct {
 	report.ProfitFilter
-	Columns []matrixColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *profitSelection) Resolve() []apierr.Issue {
-	return append(s.ProfitFilter.Resolve(), repeated(s.Columns)...)
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
 }
 
 // sheetSelection are the filters of GET /reports/balance-sheet, and the columns.
 type sheetSelection struct {
 	report.SheetFilter
-	Columns []matrixColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *sheetSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // matrixColumn is a column of a report by account.
 type matrixColumn string

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/reservation"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,13 +11,8 @@ import (
 // reservationSelection are the filters of GET /reservations, and the columns.
 type reservationSelection struct {
 	reservation.Filter
-	Sort    string              `query:"sort" json:"sort,omitempty" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" doc:"Default -checkIn."`
-	Columns []reservationColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *reservationSelection) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Sort    reservation.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -checkIn."`
+	Columns []reservationColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // reservationColumn is a column of the CSV.
@@ -78,7 +72,7 @@ func reservationsCSV() Declaration[reservationSelection] {
 			return countRows(ctx, tx, reservation.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *Sink) error {
-			return rowList{columns: chosen(reservationColumns, s.Columns), query: reservation.MoneyQuery(tx, &s.Filter), sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(reservationColumns, s.Columns), query: reservation.MoneyQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

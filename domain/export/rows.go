@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -54,18 +53,6 @@ func chosen[C named, N ~string](columns []C, names []N) []C {
 		}
 	}
 	return out
-}
-
-// repeated refuses a column that comes twice, which no reader of a CSV can tell apart.
-func repeated[N ~string](columns []N) []apierr.Issue {
-	seen := map[N]bool{}
-	for i, c := range columns {
-		if seen[c] {
-			return []apierr.Issue{{Message: "Column is given more than once", Code: "unique", Path: []any{"columns", i}, Schema: "query"}}
-		}
-		seen[c] = true
-	}
-	return nil
 }
 
 // countRows sizes up a CSV that has a row for each row of a query, which is one of the team.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,12 +11,7 @@ import (
 // taxSelection are the filters of GET /reports/sales-tax-liability, and the columns.
 type taxSelection struct {
 	report.TaxFilter
-	Columns []taxColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *taxSelection) Resolve() []apierr.Issue {
-	return append(s.TaxFilter.Resolve(), repeated(s.Columns)...)
+	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // taxColumn is a column of the sales-tax liability.

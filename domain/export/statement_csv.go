@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"stayledger/domain/statement"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -15,12 +14,7 @@ import (
 // statementRows are the filters of GET /statements, and the columns.
 type statementRows struct {
 	statement.Filter
-	Columns []statementColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *statementRows) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Columns []statementColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // statementColumn is a column of the CSV.

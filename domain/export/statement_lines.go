@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/statement"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -12,12 +11,7 @@ import (
 // lineRows are the filters of GET /statements, and the columns of a line.
 type lineRows struct {
 	statement.Filter
-	Columns []lineColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *lineRows) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Columns []lineColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // lineColumn is a column of the CSV of lines.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/statement"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/render"
@@ -13,12 +12,7 @@ import (
 // periodRows are the filters of GET /statements, and the columns of an ownership period.
 type periodRows struct {
 	statement.Filter
-	Columns []periodColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *periodRows) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Columns []periodColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // periodColumn is a column of the CSV of ownership periods.

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 	"stayledger/platform/render"
 )
 
@@ -64,7 +65,7 @@ func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID
 		return nil, nil
 	}
 	out := map[id.ID]map[id.ID]bool{}
-	err := statement.EachDetail(ctx, tx, statement.Filter{StatementIDs: short}, false, func(whole *statement.Detail) error {
+	err := statement.EachDetail(ctx, tx, statement.Filter{StatementIDs: page.Only(short...)}, false, func(whole *statement.Detail) error {
 		out[whole.ID] = map[id.ID]bool{}
 		for i := range whole.Issues {
 			if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok && whole.Issues[i].Code == "line_unassignedAccount" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"stayledger/domain/statement"
 	"stayledger/platform/apierr"
@@ -56,7 +57,7 @@ type withoutOwners struct {
 
 // checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it, for EXP-21 to EXP-25.
 func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
-	named := append(append([]id.ID{}, f.PeriodIDs...), f.OwnershipPeriodIDs...)
+	named, _ := slices.Concat(f.PeriodIDs, f.OwnershipPeriodIDs).Parts()
 	if len(named) == 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -14,12 +13,7 @@ const summaryPath = "/reports/owner-statement-summaries-per-layout"
 // summaryRows are the filters of the owners' summaries, and the columns.
 type summaryRows struct {
 	report.SummaryFilter
-	Columns []summaryColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *summaryRows) Resolve() []apierr.Issue {
-	return append(s.SummaryFilter.Resolve(), repeated(s.Columns)...)
+	Columns []summaryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // summaryColumn is a column of the CSV.
@@ -75,12 +69,7 @@ func summariesCSV() Declaration[summaryRows] {
 // partRows are the filters of the owners' summaries, and the columns of a part in a statement.
 type partRows struct {
 	report.SummaryFilter
-	Columns []partColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *partRows) Resolve() []apierr.Issue {
-	return append(s.SummaryFilter.Resolve(), repeated(s.Columns)...)
+	Columns []partColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // partColumn is a column of the detailed CSV.

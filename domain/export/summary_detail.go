@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/render"
@@ -19,12 +18,7 @@ type owned struct {
 // ownedColumnSelection is what an owner's statements are selected by, and the columns.
 type ownedColumnSelection struct {
 	report.SummaryPeriod
-	Columns []ownedColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *ownedColumnSelection) Resolve() []apierr.Issue {
-	return append(s.SummaryPeriod.Resolve(), repeated(s.Columns)...)
+	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
 }
 
 // ownedRows is the selector of the CSV of one owner.

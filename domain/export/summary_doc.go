@@ -9,7 +9,6 @@ import (
 
 	"stayledger/domain/layout"
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -24,9 +23,6 @@ type summaryDocument struct {
 	report.SummaryFilter
 	DocumentLocale
 }
-
-// Resolve checks the period.
-func (s *summaryDocument) Resolve() []apierr.Issue { return s.SummaryFilter.Resolve() }
 
 // DocumentLocale is the language of a document. It is exported since the schema of a body leaves out what unexported types bring in.
 type DocumentLocale struct {
@@ -146,9 +142,6 @@ type ownedLocaleSelection struct {
 	report.SummaryPeriod
 	DocumentLocale
 }
-
-// Resolve checks the period.
-func (s *ownedLocaleSelection) Resolve() []apierr.Issue { return s.SummaryPeriod.Resolve() }
 
 // ownedDocument is the selector of the PDF of one owner.
 type ownedDocument struct {

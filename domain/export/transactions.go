@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/transaction"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
 	"stayledger/platform/render"
@@ -13,13 +12,8 @@ import (
 // transactionSelection are the filters of GET /transactions, and the columns.
 type transactionSelection struct {
 	transaction.Filter
-	Sort    string              `query:"sort" json:"sort,omitempty" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -date."`
-	Columns []transactionColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the filters and that no column comes twice.
-func (s *transactionSelection) Resolve() []apierr.Issue {
-	return append(s.Filter.Resolve(), repeated(s.Columns)...)
+	Sort    transaction.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
+	Columns []transactionColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // transactionColumn is a column of the CSV.
@@ -90,7 +84,7 @@ func transactionsCSV() Declaration[transactionSelection] {
 			return countRows(ctx, tx, transactionRows(s, transactionLines))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *Sink) error {
-			return rowList{columns: chosen(transactionColumns, s.Columns), query: transactionRows(s, transactionTables), sort: s.Sort}.write(ctx, tx, out)
+			return rowList{columns: chosen(transactionColumns, s.Columns), query: transactionRows(s, transactionTables), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -13,12 +12,7 @@ import (
 // trialSelection are the filters of GET /reports/trial-balance, and the columns.
 type trialSelection struct {
 	report.TrialFilter
-	Columns []trialColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
-}
-
-// Resolve checks the period and that no column comes twice.
-func (s *trialSelection) Resolve() []apierr.Issue {
-	return append(s.TrialFilter.Resolve(), repeated(s.Columns)...)
+	Columns []trialColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // trialColumn is a column of the trial balance.

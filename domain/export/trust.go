@@ -6,7 +6,6 @@ import (
 
 	"stayledger/domain/bank"
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -17,11 +16,8 @@ import (
 // trustSelection are the filters of GET /reports/trust-reconciliation, and the columns.
 type trustSelection struct {
 	report.TrustFilter
-	Columns []trustColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *trustSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // trustColumn is a column of the trust reconciliation.
 type trustColumn string

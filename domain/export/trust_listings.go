@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"stayledger/domain/report"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
@@ -15,11 +14,8 @@ import (
 // trustListingSelection are the filters of GET /reports/trust-reconciliation/by-listing, and the columns.
 type trustListingSelection struct {
 	report.ListingTrustFilter
-	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" doc:"Columns in this order; all when absent."`
+	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
-
-// Resolve checks that no column comes twice.
-func (s *trustListingSelection) Resolve() []apierr.Issue { return repeated(s.Columns) }
 
 // trustListingColumn is a column of the trust reconciliation by listing.
 type trustListingColumn string

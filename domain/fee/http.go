@@ -63,39 +63,38 @@ func endpoints() []api.Endpoint {
 	}
 }
 
+var sorts = page.Sorts{{Name: "name", Expr: "f.name", Text: true}, {Name: "createdAt", Expr: "f.created_at"}}
+
+// listSort is an order of recurring fees.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort       string   `query:"sort" enum:"name,-name,createdAt,-createdAt" default:"name"`
-	IDs        []id.ID  `query:"ids"`
+	Sort       listSort `query:"sort" default:"name"`
+	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 	UniqueRefs []string `query:"uniqueRefs"`
 	Status     string   `query:"status" enum:"active,inactive"`
 	Types      []string `query:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
 	RateType   string   `query:"rateType" enum:"flat,percentage"`
-	ListingIDs []id.ID  `query:"listingIds" doc:"Fees with a listing period on one of the listings."`
-	AccountIDs []id.ID  `query:"accountIds" doc:"Fees that one of the accounts earns or bears."`
+	ListingIDs page.IDs `query:"listingIds" doc:"Fees with a listing period on one of the listings."`
+	AccountIDs page.IDs `query:"accountIds" doc:"Fees that one of the accounts earns or bears."`
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name or uniqueRef."`
 }
 
 func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], error) {
-	q := page.Query{
-		Columns: feeColumns, From: feeTables, Default: "name", ID: "f.id",
-		Sorts: page.Sorts{"name": {Expr: "f.name", Text: true}, "createdAt": {Expr: "f.created_at"}},
-	}
+	q := page.Query{Columns: feeColumns, From: feeTables, Sorts: sorts, Default: "name", ID: "f.id"}
 	q.And("f.team_id = @team", db.Args{"team": tx.Team})
-	narrow := func(given bool, condition, name string, value any) {
-		if given {
-			q.And(condition, db.Args{name: value})
-		}
-	}
-	narrow(in.IDs != nil, "f.id = any(@ids)", "ids", in.IDs)
-	narrow(in.UniqueRefs != nil, "f.unique_ref = any(@refs)", "refs", in.UniqueRefs)
-	narrow(in.Status != "", "f.status = @status", "status", in.Status)
-	narrow(in.Types != nil, "f.type = any(@types)", "types", in.Types)
-	narrow(in.RateType != "", "f.rate_type = @rate_type", "rate_type", in.RateType)
-	narrow(in.ListingIDs != nil, `exists (select from fee_listing_period p
-		where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(@listings))`, "listings", in.ListingIDs)
-	narrow(in.AccountIDs != nil, "(f.credit_account_id = any(@accounts) or f.debit_account_id = any(@accounts))", "accounts", in.AccountIDs)
-	narrow(in.Search != "", "(f.name ilike @search or f.unique_ref ilike @search)", "search", page.Like(in.Search))
+	q.IDs("f.id = any(?)", in.IDs)
+	q.Narrow("f.unique_ref = any(?)", in.UniqueRefs)
+	q.Narrow("f.status = ?", in.Status)
+	q.Narrow("f.type = any(?)", in.Types)
+	q.Narrow("f.rate_type = ?", in.RateType)
+	q.IDs("exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))", in.ListingIDs)
+	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
+	q.Search(in.Search, "f.name", "f.unique_ref")
 	found, err := page.List[Fee](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

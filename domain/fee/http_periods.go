@@ -13,29 +13,30 @@ import (
 	"stayledger/platform/page"
 )
 
+var periodSorts = page.Sorts{{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"}}
+
+// periodSort is an order of listing periods.
+type periodSort string
+
+// Enum lists the orders.
+func (periodSort) Enum() []string { return periodSorts.Enum() }
+
 type listPeriodsInput struct {
 	page.Params
-	Sort           string  `query:"sort" enum:"startAt,-startAt,createdAt,-createdAt" default:"createdAt"`
-	RecurringFeeID id.ID   `query:"recurringFeeId"`
-	ListingIDs     []id.ID `query:"listingIds"`
-	IDs            []id.ID `query:"ids"`
+	Sort            periodSort `query:"sort" default:"createdAt"`
+	RecurringFeeIDs page.IDs   `query:"recurringFeeIds"`
+	RecurringFeeID  page.IDs   `query:"recurringFeeId" deprecated:"true" doc:"Former name of recurringFeeIds."`
+	ListingIDs      page.IDs   `query:"listingIds"`
+	IDs             page.IDs   `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 }
 
 func listPeriods(ctx context.Context, tx *db.Tx, in *listPeriodsInput) (*page.Page[Period], error) {
-	q := page.Query{
-		Columns: periodColumns, From: periodTables, Default: "createdAt", ID: "p.id",
-		Sorts: page.Sorts{"startAt": {Expr: "p.start_at", Nullable: true}, "createdAt": {Expr: "p.created_at"}},
-	}
+	q := page.Query{Columns: periodColumns, From: periodTables, Sorts: periodSorts, Default: "createdAt", ID: "p.id"}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
-	if !in.RecurringFeeID.IsZero() {
-		q.And("p.fee_id = @fee", db.Args{"fee": in.RecurringFeeID})
-	}
-	if in.ListingIDs != nil {
-		q.And("p.listing_id = any(@listings)", db.Args{"listings": in.ListingIDs})
-	}
-	if in.IDs != nil {
-		q.And("p.id = any(@ids)", db.Args{"ids": in.IDs})
-	}
+	q.IDs("p.fee_id = any(?)", in.RecurringFeeIDs)
+	q.IDs("p.fee_id = any(?)", in.RecurringFeeID)
+	q.IDs("p.listing_id = any(?)", in.ListingIDs)
+	q.IDs("p.id = any(?)", in.IDs)
 	return page.List[Period](ctx, tx, q, in.Params, in.Sort)
 }
 

@@ -107,9 +107,17 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	return a, b.stage(ctx, tx, a.importID, fresh)
 }
 
+var importSorts = page.Sorts{{Name: "createdAt", Expr: "i.created_at"}}
+
+// importSort is an order of imports.
+type importSort string
+
+// Enum lists the orders.
+func (importSort) Enum() []string { return importSorts.Enum() }
+
 type importsInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"createdAt,-createdAt" doc:"Default -createdAt."`
+	Sort importSort `query:"sort" doc:"Default -createdAt."`
 }
 
 func imports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[HistoricalImport], error) {
@@ -117,6 +125,6 @@ func imports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[Histo
 		Columns: `i.id, i.operation_id, i.txn_count, i.entry_count, i.skipped_txn_count, jsonb_build_object('debit', i.debit, 'credit', i.credit) as totals,
 			i.start_at, i.end_at, i.created_at, i.posted_at`,
 		From: "historical_import i", Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{"createdAt": {Expr: "i.created_at"}}, Default: "-createdAt", ID: "i.id",
+		Sorts: importSorts, Default: "-createdAt", ID: "i.id",
 	}, in.Params, in.Sort)
 }

@@ -44,33 +44,32 @@ func endpoints() []api.Endpoint {
 	}
 }
 
+// listSort is an order of layouts.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort       string  `query:"sort" enum:"name,-name,createdAt,-createdAt,updatedAt,-updatedAt" default:"name"`
-	IDs        []id.ID `query:"ids"`
-	ListingIDs []id.ID `query:"listingIds" doc:"Layouts that one of the listings has as its own."`
-	AccountIDs []id.ID `query:"accountIds" doc:"Layouts that name one of the accounts in a column."`
-	IsDefault  *bool   `query:"isDefault"`
-	Search     string  `query:"search" maxLength:"200" doc:"Part of the name."`
+	Sort       listSort `query:"sort" default:"name"`
+	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	ListingIDs page.IDs `query:"listingIds" doc:"Layouts that one of the listings has as its own."`
+	AccountIDs page.IDs `query:"accountIds" doc:"Layouts that name one of the accounts in a column."`
+	IsDefault  *bool    `query:"isDefault"`
+	Search     string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], error) {
 	q := layoutQuery(tx)
-	narrow := func(given bool, condition, name string, value any) {
-		if given {
-			q.And(condition, db.Args{name: value})
-		}
-	}
-	narrow(in.IDs != nil, "y.id = any(@ids::uuid[])", "ids", in.IDs)
-	narrow(in.ListingIDs != nil, `exists (select from layout_listing u
-		where u.team_id = y.team_id and u.layout_id = y.id and u.listing_id = any(@listings::uuid[]))`, "listings", in.ListingIDs)
-	narrow(in.AccountIDs != nil, `exists (select from jsonb_path_query(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value') v
-		where v -> 'accountIds' ?| @accounts::uuid[]::text[]
-			or exists (select from jsonb_array_elements(v -> 'references') r where (r ->> 'id')::uuid = any(@accounts::uuid[])))`, "accounts", in.AccountIDs)
-	if in.IsDefault != nil {
-		q.And("y.is_default = @default", db.Args{"default": *in.IsDefault})
-	}
-	narrow(in.Search != "", "y.name ilike @search", "search", page.Like(in.Search))
+	q.IDs("y.id = any(?)", in.IDs)
+	q.IDs("exists (select from layout_listing u where u.team_id = y.team_id and u.layout_id = y.id and u.listing_id = any(?))", in.ListingIDs)
+	q.IDs(`exists (select from jsonb_array_elements_text(
+			jsonb_path_query_array(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value.accountIds[*]') ||
+			jsonb_path_query_array(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value.references[*].id')) named
+		where named = any(?::uuid[]::text[]))`, in.AccountIDs)
+	q.Whether("y.is_default", in.IsDefault)
+	q.Search(in.Search, "y.name")
 	found, err := page.List[Layout](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

@@ -23,10 +23,11 @@ const (
 func layoutQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: layoutColumns, From: "layout y", Where: []string{"y.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts:   page.Sorts{"name": {Expr: "y.name", Text: true}, "createdAt": {Expr: "y.created_at"}, "updatedAt": {Expr: "y.updated_at"}},
-		Default: "name", ID: "y.id",
+		Sorts: sorts, Default: "name", ID: "y.id",
 	}
 }
+
+var sorts = page.Sorts{{Name: "name", Expr: "y.name", Text: true}, {Name: "createdAt", Expr: "y.created_at"}, {Name: "updatedAt", Expr: "y.updated_at"}}
 
 func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 	found, err := db.Select[Layout](ctx, tx, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,

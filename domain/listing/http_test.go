@@ -126,6 +126,15 @@ func TestActiveFees(t *testing.T) {
 	if r.Len("data.0.activeRecurringFeePeriods") != 1 || r.Len("data.1.activeRecurringFeePeriods") != 0 {
 		t.Errorf("got %s", r.Body)
 	}
+	for wanted, want := range map[string][]string{
+		"active": {"Cabin"}, "inactive": {"Without fees"}, "managementFee": {"Cabin"}, "cleaningFee": {}, "!managementFee": {"Without fees"},
+		"!cleaningFee": {"Cabin", "Without fees"}, fee.String(): {"Cabin"}, cabin.String(): {},
+	} {
+		if got := names(x.Get("/listings?sort=name&activeRecurringFeePeriods=" + wanted)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", wanted, got, want)
+		}
+	}
+	x.Get("/listings?activeRecurringFeePeriods=!active").WantIssue("malformed", "activeRecurringFeePeriods")
 }
 
 func names(r *apitest.Response) []string {
@@ -170,7 +179,7 @@ func TestListingLists(t *testing.T) {
 	if r := x.Get("/listings/" + c.String()); r.String("parent.name") != "B lodge" {
 		t.Errorf("the parent is %s", r.String("parent"))
 	}
-	x.Get("/listings?parent=none").WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "parent")
+	x.Get("/listings?parent=none").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "parent")
 	x.Get("/listings?connection=1").WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "connection")
 }
 

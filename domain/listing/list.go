@@ -2,7 +2,9 @@ package listing
 
 import (
 	"context"
+	"strings"
 
+	"stayledger/domain/account"
 	"stayledger/domain/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -12,51 +14,79 @@ import (
 
 // Filter selects listings: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs             []string `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
-	ShortRefs       []string `query:"shortRefs" json:"shortRefs,omitempty"`
-	Status          Status   `query:"status" json:"status,omitempty"`
-	Search          string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, reference or short reference."`
-	ContactID       *id.ID   `query:"contactId" json:"contactId,omitempty" doc:"Listings that the contact owns, owned or is going to own."`
-	ActiveOwnership *bool    `query:"activeOwnership" json:"activeOwnership,omitempty" doc:"Whether an ownership period covers today."`
-	Parent          string   `query:"parent" json:"parent,omitempty" pattern:"^(null|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"Listings of a group; null for those in none."`
+	IDs                       page.IDs   `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	ShortRefs                 []string   `query:"shortRefs" json:"shortRefs,omitempty"`
+	Status                    Status     `query:"status" json:"status,omitempty"`
+	Search                    string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, reference or short reference."`
+	ContactIDs                page.IDs   `query:"contactIds" json:"contactIds,omitempty" doc:"Listings that one of the contacts owns, owned or is going to own."`
+	ContactID                 *page.Pick `query:"contactId" json:"contactId,omitempty" deprecated:"true" doc:"Former name of contactIds."`
+	ActiveOwnership           *bool      `query:"activeOwnership" json:"activeOwnership,omitempty" doc:"Whether an ownership period covers today."`
+	ActiveRecurringFeePeriods string     `query:"activeRecurringFeePeriods" json:"activeRecurringFeePeriods,omitempty" pattern:"^(active|inactive|!?(managementFee|additionalFee|bookingChannelFee|cleaningFee|merchantFee)|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"What is charged today: active for any fee, inactive for none, a type of fee, with a leading ! for listings without it, or the id of a fee."`
+	OpeningBalance            *bool      `query:"openingBalance" json:"openingBalance,omitempty" doc:"Whether the listing has an opening balance."`
+	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
 // ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without ownership and fees.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: listingColumns, From: listingFrom, Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts:   page.Sorts{"name": {Expr: "l.name", Text: true}, "createdAt": {Expr: "l.created_at"}},
-		Default: "createdAt", ID: "l.id",
+		Sorts: sorts, Default: "createdAt", ID: "l.id",
 	}
-	q.Pick(f.IDs)
-	if f.ShortRefs != nil {
-		q.And("l.short_ref = any(@refs)", db.Args{"refs": f.ShortRefs})
-	}
-	if f.Status != "" {
-		q.And("l.status = @status", db.Args{"status": f.Status})
-	}
-	if f.Search != "" {
-		q.And("(l.name ilike @search or l.unique_ref ilike @search or l.short_ref ilike @search)", db.Args{"search": page.Like(f.Search)})
-	}
-	if f.ContactID != nil {
-		q.And(ownedBy, db.Args{"contact": *f.ContactID})
-	}
+	q.IDs("l.id = any(?)", f.IDs)
+	q.Narrow("l.short_ref = any(?)", f.ShortRefs)
+	q.Narrow("l.status = ?", f.Status)
+	q.Search(f.Search, "l.name", "l.unique_ref", "l.short_ref")
+	q.IDs(ownedBy, f.ContactIDs)
+	q.IDs(ownedBy, f.ContactID.List())
 	if f.ActiveOwnership != nil {
 		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
 	}
-	switch f.Parent {
-	case "":
-	case "null":
-		q.And("l.parent_id is null", nil)
-	default:
-		q.And("l.parent_id = @parent::uuid", db.Args{"parent": f.Parent})
-	}
+	byFees(&q, tx, f.ActiveRecurringFeePeriods)
+	q.Whether(opened, f.OpeningBalance)
+	q.Refs("l.parent_id", f.Parent.List())
 	return q
 }
 
+// opened says that a deposit is the opening balance of listing l.
+var opened = `exists (select from transaction t join transaction_line o on o.team_id = t.team_id and o.transaction_id = t.id
+	where t.team_id = l.team_id and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
+		and ` + account.Acting("o", account.OpeningBalance) + `
+		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
+
+// byFees narrows by the recurring fees that are charged today.
+func byFees(q *page.Query, tx *db.Tx, wanted string) {
+	if wanted == "" {
+		return
+	}
+	charged := `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
+		where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> ` + q.Arg(day.Of(tx.Now)) + `::date`
+	kind, without := strings.CutPrefix(wanted, "!")
+	fee, err := id.Parse(wanted)
+	switch {
+	case wanted == "active":
+		q.And(charged+")", nil)
+	case wanted == "inactive":
+		q.And("not "+charged+")", nil)
+	case err == nil:
+		q.Narrow(charged+" and f.id = ?)", fee)
+	case without:
+		q.Narrow("not "+charged+" and f.type = ?)", kind)
+	default:
+		q.Narrow(charged+" and f.type = ?)", kind)
+	}
+}
+
+var sorts = page.Sorts{{Name: "name", Expr: "l.name", Text: true}, {Name: "createdAt", Expr: "l.created_at"}}
+
+// Sort is an order of listings.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"name,-name,createdAt,-createdAt" default:"createdAt"`
+	Sort Sort `query:"sort" default:"createdAt"`
 	Filter
 	operation.Include
 }

@@ -55,32 +55,32 @@ func (h handler) periodEndpoints() []api.Endpoint {
 	}
 }
 
+// periodSort is an order of ownership periods.
+type periodSort string
+
+// Enum lists the orders.
+func (periodSort) Enum() []string { return periodSorts.Enum() }
+
 type periodListInput struct {
 	page.Params
-	Sort       string        `query:"sort" enum:"startAt,-startAt,endAt,-endAt,createdAt,-createdAt" default:"createdAt"`
-	IDs        []string      `query:"ids" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
-	ListingIDs []id.ID       `query:"listingIds"`
-	ContactID  *id.ID        `query:"contactId" doc:"Periods with this member."`
+	Sort       periodSort    `query:"sort" default:"createdAt"`
+	IDs        page.IDs      `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	ListingIDs page.IDs      `query:"listingIds"`
+	ContactIDs page.IDs      `query:"contactIds" doc:"Periods with one of these members."`
+	ContactID  page.IDs      `query:"contactId" deprecated:"true" doc:"Former name of contactIds."`
 	Model      BusinessModel `query:"businessModel"`
 	Date       *day.Day      `query:"date" doc:"Periods that cover this day."`
 }
 
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
-	q.Pick(in.IDs)
-	if in.ListingIDs != nil {
-		q.And("p.listing_id = any(@listings::uuid[])", db.Args{"listings": in.ListingIDs})
-	}
-	if in.ContactID != nil {
-		q.And("exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = @contact)",
-			db.Args{"contact": *in.ContactID})
-	}
-	if in.Model != "" {
-		q.And("p.business_model = @model", db.Args{"model": in.Model})
-	}
-	if in.Date != nil {
-		q.And("daterange(p.start_at, p.end_at) @> @date::date", db.Args{"date": *in.Date})
-	}
+	const ofMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
+	q.IDs("p.id = any(?)", in.IDs)
+	q.IDs("p.listing_id = any(?)", in.ListingIDs)
+	q.IDs(ofMember, in.ContactIDs)
+	q.IDs(ofMember, in.ContactID)
+	q.Narrow("p.business_model = ?", in.Model)
+	q.Narrow("daterange(p.start_at, p.end_at) @> ?::date", in.Date)
 	found, err := page.List[Period](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

@@ -80,11 +80,12 @@ func idsOf(periods []Period) []id.ID {
 func periodQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: periodColumns, From: "listing_ownership_period p", Where: []string{"p.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"startAt": {Expr: "p.start_at", Nullable: true}, "endAt": {Expr: "p.end_at", Nullable: true}, "createdAt": {Expr: "p.created_at"},
-		},
-		Default: "createdAt", ID: "p.id",
+		Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
+}
+
+var periodSorts = page.Sorts{
+	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "endAt", Expr: "p.end_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"},
 }
 
 // lockPeriod locks the listing of a period, under which all its periods change, and reads the period.

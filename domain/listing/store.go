@@ -15,7 +15,7 @@ const (
 		case when g.id is not null then jsonb_build_object('id', g.id, 'name', g.name) end as parent, l.created_at, l.updated_at`
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
-		where m.team_id = l.team_id and m.contact_id = @contact and p.listing_id = l.id)`
+		where m.team_id = l.team_id and m.contact_id = any(?) and p.listing_id = l.id)`
 	ownedToday = `exists (select from listing_ownership_period p where p.team_id = l.team_id and p.listing_id = l.id
 		and daterange(p.start_at, p.end_at) @> @today::date)`
 )

@@ -58,8 +58,8 @@ type edge struct{ box *seal.Box }
 type listInput struct {
 	ID id.ID `path:"id"`
 	page.Params
-	Sort   string `query:"sort" enum:"createdAt,-createdAt" default:"createdAt"`
-	Status Status `query:"status"`
+	Sort   listSort `query:"sort" default:"createdAt"`
+	Status Status   `query:"status"`
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], error) {
@@ -67,9 +67,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], er
 		return nil, err
 	}
 	q := query(tx, in.ID)
-	if in.Status != "" {
-		q.And("m.status = @status", db.Args{"status": in.Status})
-	}
+	q.Narrow("m.status = ?", in.Status)
 	return page.List[Method](ctx, tx, q, in.Params, in.Sort)
 }
 

@@ -15,10 +15,18 @@ import (
 const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default, m.chosen_at,
 	m.verified_at, m.created_at, m.updated_at, m.numbers`
 
+var sorts = page.Sorts{{Name: "createdAt", Expr: "m.created_at"}}
+
+// listSort is an order of payment methods.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 func query(tx *db.Tx, contact id.ID) page.Query {
 	return page.Query{
 		Columns: columns, From: "payee_method m", Where: []string{"m.team_id = @team", "m.contact_id = @contact"},
-		Args: db.Args{"team": tx.Team, "contact": contact}, Sorts: page.Sorts{"createdAt": {Expr: "m.created_at"}}, Default: "createdAt", ID: "m.id",
+		Args: db.Args{"team": tx.Team, "contact": contact}, Sorts: sorts, Default: "createdAt", ID: "m.id",
 	}
 }
 

@@ -67,33 +67,30 @@ const approvalTables = `payment_approval a join connection c on c.team_id = a.te
 		from payment p where p.team_id = a.team_id and p.approval_id = a.id
 			and (p.status <> 'canceled' or ` + approvalStatus + ` in ('rejected', 'canceled'))) s`
 
+var approvalSorts = page.Sorts{{Name: "createdAt", Expr: "a.created_at"}, {Name: "amount", Expr: "s.amount"}}
+
+// approvalSort is an order of approvals.
+type approvalSort string
+
+// Enum lists the orders.
+func (approvalSort) Enum() []string { return approvalSorts.Enum() }
+
 type approvalsInput struct {
 	page.Params
-	Sort         string           `query:"sort" enum:"createdAt,-createdAt,amount,-amount" doc:"Default -createdAt."`
-	Status       []ApprovalStatus `query:"status"`
-	ConnectionID *id.ID           `query:"connectionId"`
-	RequestedBy  *id.ID           `query:"requestedBy" doc:"The user who has asked for the payments."`
+	Sort          approvalSort     `query:"sort" doc:"Default -createdAt."`
+	Status        []ApprovalStatus `query:"status"`
+	ConnectionIDs page.IDs         `query:"connectionIds"`
+	ConnectionID  page.IDs         `query:"connectionId" deprecated:"true" doc:"Former name of connectionIds."`
+	RequestedBy   *id.ID           `query:"requestedBy" doc:"The user who has asked for the payments."`
 }
 
 func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Page[Approval], error) {
-	q := page.Query{
-		Columns: approvalColumns, From: approvalTables, Default: "-createdAt", ID: "a.id",
-		Sorts: page.Sorts{"createdAt": {Expr: "a.created_at"}, "amount": {Expr: "s.amount"}},
-	}
+	q := page.Query{Columns: approvalColumns, From: approvalTables, Sorts: approvalSorts, Default: "-createdAt", ID: "a.id"}
 	q.And("a.team_id = @team", db.Args{"team": tx.Team})
-	if in.Status != nil {
-		statuses := make([]string, len(in.Status))
-		for i := range in.Status {
-			statuses[i] = string(in.Status[i])
-		}
-		q.And("("+approvalStatus+") = any(@statuses)", db.Args{"statuses": statuses})
-	}
-	if in.ConnectionID != nil {
-		q.And("a.connection_id = @connection", db.Args{"connection": *in.ConnectionID})
-	}
-	if in.RequestedBy != nil {
-		q.And("a.requested_by = @by", db.Args{"by": *in.RequestedBy})
-	}
+	q.Narrow("("+approvalStatus+") = any(?)", in.Status)
+	q.IDs("a.connection_id = any(?)", in.ConnectionIDs)
+	q.IDs("a.connection_id = any(?)", in.ConnectionID)
+	q.Narrow("a.requested_by = ?", in.RequestedBy)
 	return page.List[Approval](ctx, tx, q, in.Params, in.Sort)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -26,54 +25,40 @@ const columns = `p.id, p.short_ref, p.status, c.app_id as provider, p.connection
 		where r.team_id = p.team_id and r.payment_id = p.id) as return_transaction_id, p.issues, p.created_at, p.sent_at, p.unknown_since, p.settled_at,
 	p.recovered_at, p.updated_at`
 
+var sorts = page.Sorts{{Name: "date", Expr: "p.date"}, {Name: "amount", Expr: "p.amount"}, {Name: "createdAt", Expr: "p.created_at"}}
+
+// listSort is an order of payments.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort          string   `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt" doc:"Default -date."`
-	Status        []Status `query:"status"`
-	ConnectionID  *id.ID   `query:"connectionId"`
-	ContactID     *id.ID   `query:"contactId"`
-	TransactionID *id.ID   `query:"transactionId"`
-	ApprovalIDs   []id.ID  `query:"approvalIds" doc:"The payments that these approvals are about."`
-	DateRange     string   `query:"dateRange" format:"date-range" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-}
-
-// Resolve refuses what is no date range (PAG-33).
-func (in *listInput) Resolve() []apierr.Issue {
-	issues := in.Params.Resolve()
-	if _, err := day.ParseRange(in.DateRange, true); in.DateRange != "" && err != nil {
-		issues = append(issues, apierr.Issue{Message: "Value is not a date range", Code: "dateRange", Path: []any{"dateRange"}, Schema: "query"})
-	}
-	return issues
+	Sort           listSort `query:"sort" doc:"Default -date."`
+	Status         []Status `query:"status"`
+	ConnectionIDs  page.IDs `query:"connectionIds"`
+	ConnectionID   page.IDs `query:"connectionId" deprecated:"true" doc:"Former name of connectionIds."`
+	ContactIDs     page.IDs `query:"contactIds"`
+	ContactID      page.IDs `query:"contactId" deprecated:"true" doc:"Former name of contactIds."`
+	TransactionIDs page.IDs `query:"transactionIds"`
+	TransactionID  page.IDs `query:"transactionId" deprecated:"true" doc:"Former name of transactionIds."`
+	ApprovalIDs    page.IDs `query:"approvalIds" doc:"The payments that these approvals are about."`
+	page.Dates
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], error) {
-	q := page.Query{
-		Columns: columns, From: from, Default: "-date", ID: "p.id",
-		Sorts: page.Sorts{"date": {Expr: "p.date"}, "amount": {Expr: "p.amount"}, "createdAt": {Expr: "p.created_at"}},
-	}
+	q := page.Query{Columns: columns, From: from, Sorts: sorts, Default: "-date", ID: "p.id"}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
-	if in.Status != nil {
-		statuses := make([]string, len(in.Status))
-		for i := range in.Status {
-			statuses[i] = string(in.Status[i])
-		}
-		q.And("p.status = any(@statuses)", db.Args{"statuses": statuses})
-	}
-	if in.ConnectionID != nil {
-		q.And("p.connection_id = @connection", db.Args{"connection": *in.ConnectionID})
-	}
-	if in.ContactID != nil {
-		q.And("p.contact_id = @contact", db.Args{"contact": *in.ContactID})
-	}
-	if in.TransactionID != nil {
-		q.And("p.transaction_id = @transaction", db.Args{"transaction": *in.TransactionID})
-	}
-	if in.ApprovalIDs != nil {
-		q.And("p.approval_id = any(@approvals)", db.Args{"approvals": in.ApprovalIDs})
-	}
-	if dates, err := day.ParseRange(in.DateRange, true); in.DateRange != "" && err == nil {
-		q.And("p.date >= @from and p.date < @to", db.Args{"from": dates.From, "to": dates.To})
-	}
+	q.Narrow("p.status = any(?)", in.Status)
+	q.IDs("p.connection_id = any(?)", in.ConnectionIDs)
+	q.IDs("p.connection_id = any(?)", in.ConnectionID)
+	q.IDs("p.contact_id = any(?)", in.ContactIDs)
+	q.IDs("p.contact_id = any(?)", in.ContactID)
+	q.IDs("p.transaction_id = any(?)", in.TransactionIDs)
+	q.IDs("p.transaction_id = any(?)", in.TransactionID)
+	q.IDs("p.approval_id = any(?)", in.ApprovalIDs)
+	q.Dates("p.date", in.Dates)
 	return page.List[Payment](ctx, tx, q, in.Params, in.Sort)
 }
 

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Cell is what the entries of an account come to, split as the Grouping asks. Debit and Credit are summed apart; neither is negative.
@@ -43,7 +44,7 @@ type BalanceFilter struct {
 	From *day.Day
 	To   day.Day
 	// ListingIDs and AccountIDs narrow the entries unless nil; the zero id among the listings selects entries without one.
-	ListingIDs []id.ID
+	ListingIDs page.Refs
 	AccountIDs []id.ID
 	// Party is owners, manager or nobody; empty selects all.
 	Party ledger.Party
@@ -287,8 +288,12 @@ func (q *balanceQuery) add(part string, s *source) {
 	}
 	if q.filter.ListingIDs != nil {
 		// The zero id among the parameters is null, which the balances keep as the zero uuid.
-		where = append(where, s.listing+" in (select coalesce(l, "+noListing+") from unnest(@listings::uuid[]) l)")
-		q.args["listings"] = q.filter.ListingIDs
+		among := s.listing + " in (select coalesce(l, " + noListing + ") from unnest(?::uuid[]) l)"
+		narrowed := page.Query{Where: where, Args: q.args}
+		only, but := q.filter.ListingIDs.Parts()
+		narrowed.Narrow(among, only)
+		narrowed.Narrow("("+among+") is not true", but)
+		where = narrowed.Where
 	}
 	q.parts = append(q.parts, strings.Join([]string{
 		"select '" + part + "' as part", "account_id", column(q.grouping.Ledger, "ledger", "''") + " as ledger",

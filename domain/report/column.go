@@ -163,7 +163,7 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = refsOf(l.ID) })
 	}
 	if none {
-		c.add(id.Zero.String(), Column{noneText, "No listing"}, func(f *Selection) { f.ListingIDs = refsOf(id.Zero) })
+		c.add(id.Zero.String(), Column{nullText, "No listing"}, func(f *Selection) { f.ListingIDs = refsOf(id.Zero) })
 	}
 	return c, nil
 }

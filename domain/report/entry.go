@@ -55,7 +55,7 @@ type Entries struct {
 
 type entriesInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"txnAt,-txnAt,amount,-amount,createdAt,-createdAt,account,-account" doc:"Default txnAt."`
+	Sort EntrySort `query:"sort" doc:"Default txnAt."`
 	Selection
 }
 
@@ -67,8 +67,8 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
 	ids, listed := q, q
 	ids.Columns = "e.id"
-	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(in.Sort) + " limit @page_limit offset @page_rows))"}
-	rows, err := db.Select[Entry](ctx, tx, listed.SQL(in.Sort), args)
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + " limit @page_limit offset @page_rows))"}
+	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
 	if err != nil {
 		return nil, fmt.Errorf("list journal entries: %w", err)
 	}

@@ -1,12 +1,11 @@
 package report
 
 import (
-	"strconv"
+	"cmp"
 	"strings"
 
 	"stayledger/domain/ledger"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
 
@@ -15,159 +14,102 @@ const entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status,
 	greatest(-e.cent_total, 0) as credit, e.currency, e.party, e.listing_id, e.ownership_period_id, e.contact_id, e.reservation_id,
 	e.transaction_id, e.recurring_fee_id, e.statement_id as owner_statement_id, e.trigger_type, e.description, e.created_at`
 
-// EntryQuery is the list of entries that a valid selection selects, in rows of Entry; its conditions name no table but ledger_entry e. The
-// caller sets the argument team.
-func EntryQuery(f Selection) page.Query {
-	q := entryQuery{page.Query{
-		Columns: entryColumns, From: "ledger_entry e left join account a on a.team_id = e.team_id and a.id = e.account_id",
-		Where: []string{"e.team_id = @team"}, Args: db.Args{},
-		Sorts: page.Sorts{
-			"txnAt": {Expr: "e.txn_at"}, "amount": {Expr: "e.cent_total"}, "createdAt": {Expr: "e.created_at"}, "account": {Expr: "a.code", Nullable: true},
-		},
-		Default: "txnAt", ID: "e.id",
-	}}
-	q.ids(&f)
-	q.references(&f)
-	q.kinds(&f)
-	q.books(&f)
-	q.stays(&f)
-	q.dates(&f)
-	return q.Query
+var entrySorts = page.Sorts{
+	{Name: "txnAt", Expr: "e.txn_at"}, {Name: "amount", Expr: "e.cent_total"}, {Name: "createdAt", Expr: "e.created_at"},
+	{Name: "account", Expr: "a.code", Nullable: true},
 }
 
-// entryQuery collects the conditions of a selection. They name no table but ledger_entry e, so that the totals need no join.
-type entryQuery struct{ page.Query }
+// EntrySort is an order of journal entries.
+type EntrySort string
 
-func (q *entryQuery) ids(f *Selection) {
-	anyOf := func(ids []id.ID, name, condition string) {
-		if ids != nil {
-			q.And(strings.ReplaceAll(condition, "?", "@"+name+"::uuid[]"), db.Args{name: ids})
-		}
+// Enum lists the orders.
+func (EntrySort) Enum() []string { return entrySorts.Enum() }
+
+// EntryQuery is the list of entries that a valid selection selects, in rows of Entry; its conditions name no table but ledger_entry e, so that
+// the totals need no join. The caller sets the argument team.
+func EntryQuery(f Selection) page.Query {
+	q := page.Query{
+		Columns: entryColumns, From: "ledger_entry e left join account a on a.team_id = e.team_id and a.id = e.account_id",
+		Where: []string{"e.team_id = @team"}, Args: db.Args{}, Sorts: entrySorts, Default: "txnAt", ID: "e.id",
 	}
+	f.byAccount(&q)
+	f.byReference(&q)
+	f.byKind(&q)
+	f.byBook(&q)
+	f.byStay(&q)
+	f.byDate(&q)
+	return q
+}
+
+func (f *Selection) byAccount(q *page.Query) {
 	// Categories and classes are turned into the few accounts they have, which the index on accounts can use.
 	const inCategory = "(select c.id from account c where c.team_id = @team and c.category_id = any(?))"
-	anyOf(f.IDs, "ids", "e.id = any(?)")
-	anyOf(f.AccountIDs, "accounts", "e.account_id = any(?)")
-	anyOf(f.NotAccountIDs, "not_accounts", "e.account_id <> all(?)")
-	anyOf(f.CategoryIDs, "categories", "e.account_id in "+inCategory)
-	anyOf(f.NotCategoryIDs, "not_categories", "e.account_id not in "+inCategory)
+	q.IDs("e.id = any(?)", f.IDs)
+	q.IDs("e.account_id = any(?)", f.AccountIDs)
+	q.Narrow("e.account_id <> all(?)", f.NotAccountIDs)
+	q.IDs("e.account_id in "+inCategory, f.CategoryIDs)
+	q.Narrow("e.account_id not in "+inCategory, f.NotCategoryIDs)
 	const inClass = `e.account_id in (select c.id from account c join account_category k on k.team_id = c.team_id and k.id = c.category_id
 		where c.team_id = @team and k.classification = any(`
-	if f.AccountClassifications != nil {
-		q.And(inClass+"@classifications))", db.Args{"classifications": texts(f.AccountClassifications)})
-	}
-	if f.BalanceSheetRows != nil {
-		q.And(`case when e.party is not null and e.account_id not in `+heldAccounts+` then e.party
-			when `+inClass+`array['asset'])) then 'assets' when `+inClass+`array['liability'])) then 'liabilities' else 'unassigned' end = any(@sheet_rows)`,
-			db.Args{"sheet_rows": texts(f.BalanceSheetRows)})
-	}
+	q.Narrow(inClass+"?))", f.AccountClassifications)
+	q.Narrow(`case when e.party is not null and e.account_id not in `+heldAccounts+` then e.party
+		when `+inClass+`array['asset'])) then 'assets' when `+inClass+`array['liability'])) then 'liabilities' else 'unassigned' end = any(?)`,
+		f.BalanceSheetRows)
 }
 
-func texts[T ~string](values []T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-	return out
-}
-
-func (q *entryQuery) references(f *Selection) {
+func (f *Selection) byReference(q *page.Query) {
 	for _, r := range []struct {
 		column     string
-		refs, nots []Ref
+		refs, nots page.Refs
 	}{
-		{"listing_id", f.ListingIDs, f.NotListingIDs},
-		{"contact_id", f.ContactIDs, f.NotContactIDs},
-		{"reservation_id", f.ReservationIDs, f.NotReservationIDs},
-		{"transaction_id", f.TransactionIDs, f.NotTransactionIDs},
-		{"ownership_period_id", f.OwnershipPeriodIDs, f.NotOwnershipPeriodIDs},
-		{"statement_id", f.StatementIDs, f.NotStatementIDs},
-		{"recurring_fee_id", f.RecurringFeeIDs, f.NotRecurringFeeIDs},
+		{"e.listing_id", f.ListingIDs, f.NotListingIDs},
+		{"e.contact_id", f.ContactIDs, f.NotContactIDs},
+		{"e.reservation_id", f.ReservationIDs, f.NotReservationIDs},
+		{"e.transaction_id", f.TransactionIDs, f.NotTransactionIDs},
+		{"e.ownership_period_id", f.OwnershipPeriodIDs, f.NotOwnershipPeriodIDs},
+		{"e.statement_id", f.StatementIDs, f.NotStatementIDs},
+		{"e.recurring_fee_id", f.RecurringFeeIDs, f.NotRecurringFeeIDs},
 	} {
-		column, without := "e."+r.column, "e."+r.column+" is null"
-		if r.refs != nil {
-			q.And(among(column, r.column+"s", r.refs))
-		}
-		if r.nots == nil {
-			continue
-		}
-		ids, none := named(r.nots)
-		if none {
-			q.And(column+" is not null", nil)
-		}
-		if len(ids) > 0 {
-			q.And("("+column+" <> all(@not_"+r.column+"s::uuid[]) or "+without+")", db.Args{"not_" + r.column + "s": ids})
-		}
+		q.Refs(r.column, r.refs)
+		q.Refs(r.column, r.nots.Turned())
 	}
 }
 
-func (q *entryQuery) kinds(f *Selection) {
-	anyOf := func(names []string, name, condition string) {
-		if names != nil {
-			q.And(strings.ReplaceAll(condition, "?", "@"+name+"::text[]"), db.Args{name: names})
-		}
-	}
-	const ofType = "exists (select from transaction t where t.team_id = e.team_id and t.id = e.transaction_id and t.type = any(?))"
-	anyOf(f.TransactionTypes, "types", ofType)
-	anyOf(f.NotTransactionTypes, "not_types", "not "+ofType)
-	anyOf(f.TriggerTypes, "triggers", "e.trigger_type = any(?)")
-	anyOf(f.NotTriggerTypes, "not_triggers", "e.trigger_type <> all(?)")
-	anyOf(f.BusinessModels, "models", `exists (select from listing_ownership_period p
-		where p.team_id = e.team_id and p.id = e.ownership_period_id and p.business_model = any(?))`)
-	const fromChannel = "exists (select from reservation r where r.team_id = e.team_id and r.id = e.reservation_id and coalesce(r.booking_platform, 'null') = any(?))"
-	anyOf(f.Channels, "channels", fromChannel)
-	anyOf(f.NotChannels, "not_channels", "not "+fromChannel)
-	if f.Search != "" {
-		q.And("(e.description ilike @search or e.txn_code ilike @search)", db.Args{"search": page.Like(f.Search)})
-	}
-	ranges := make([]string, len(f.Amount))
-	for i, text := range f.Amount {
-		n := strconv.Itoa(i)
-		low, high, _ := amounts(text) // Resolve has checked the form
-		ranges[i] = "e.cent_total between @low" + n + " and @high" + n
-		q.Args["low"+n], q.Args["high"+n] = low, high
-	}
-	if len(ranges) > 0 {
-		q.And("("+strings.Join(ranges, " or ")+")", nil)
-	}
+func (f *Selection) byKind(q *page.Query) {
+	const (
+		ofType      = "exists (select from transaction t where t.team_id = e.team_id and t.id = e.transaction_id and t.type = any(?))"
+		fromChannel = "exists (select from reservation r where r.team_id = e.team_id and r.id = e.reservation_id and coalesce(r.booking_platform, 'null') = any(?))"
+	)
+	q.Narrow(ofType, f.TransactionTypes)
+	q.Narrow("not "+ofType, f.NotTransactionTypes)
+	q.Narrow("e.trigger_type = any(?)", f.TriggerTypes)
+	q.Narrow("e.trigger_type <> all(?)", f.NotTriggerTypes)
+	q.Narrow("exists (select from listing_ownership_period p where p.team_id = e.team_id and p.id = e.ownership_period_id and p.business_model = any(?))", f.BusinessModels)
+	q.Narrow(fromChannel, f.Channels)
+	q.Narrow("not "+fromChannel, f.NotChannels)
+	q.Search(f.Search, "e.description", "e.txn_code")
+	q.Amounts("e.cent_total", f.Amount)
 }
 
-func (q *entryQuery) books(f *Selection) {
-	equal := func(value, column string) {
-		if value != "" {
-			q.And("e."+column+" = @"+column, db.Args{column: value})
-		}
-	}
+func (f *Selection) byBook(q *page.Query) {
 	if f.Party == nobody {
 		q.And("e.party is null", nil)
 	} else {
-		equal(string(f.Party), "party")
+		q.Narrow("e.party = ?", f.Party)
 	}
-	equal(string(f.Ledger), "ledger")
+	q.Narrow("e.ledger = ?", f.Ledger)
 	if f.Ledger == "" {
 		q.And("e.ledger <> 'historical'", nil)
 	}
-	status := f.Status
-	if status == "" {
-		status = ledger.Active
-	}
-	equal(string(status), "status")
-	equal(f.TxnCode, "txn_code")
-	equal(strings.ToLower(f.Currency), "currency")
-	switch {
-	case f.Attached == nil:
-	case *f.Attached:
-		q.And("e.statement_id is not null", nil)
-	default:
-		q.And("e.statement_id is null", nil)
-	}
-	if f.Locked != nil {
-		q.And(ledger.HeldEntry("e")+" = @locked", db.Args{"locked": *f.Locked})
-	}
+	q.Narrow("e.status = ?", cmp.Or(f.Status, ledger.Active))
+	q.Narrow("e.txn_code = ?", f.TxnCode)
+	q.Narrow("e.currency = ?", strings.ToLower(f.Currency))
+	q.Whether("e.statement_id is not null", f.Attached)
+	q.Whether(ledger.HeldEntry("e"), f.Locked)
 }
 
-// stays selects by what became of the reservation at the end of a day. A guest who leaves on that day has departed.
-func (q *entryQuery) stays(f *Selection) {
+// byStay selects by what became of the reservation at the end of a day. A guest who leaves on that day has departed.
+func (f *Selection) byStay(q *page.Query) {
 	var state string
 	switch f.OccupancyStatus {
 	case "":
@@ -190,16 +132,14 @@ func (q *entryQuery) stays(f *Selection) {
 	}
 }
 
-func (q *entryQuery) dates(f *Selection) {
+func (f *Selection) byDate(q *page.Query) {
 	if f.StartDate != nil {
 		q.And("e.txn_at >= @start", db.Args{"start": f.StartDate.Day})
 	}
 	if f.EndDate != nil {
 		q.And("e.txn_at <= @end", db.Args{"end": f.EndDate.Day})
 	}
-	if days, err := f.days(); f.DateRange != "" && err == nil {
-		q.And("e.txn_at >= @from and e.txn_at < @to", db.Args{"from": days.From, "to": days.To})
-	}
+	q.Dates("e.txn_at", f.Dates)
 	if f.CreatedAtFrom != nil {
 		q.And("e.created_at >= @created_from", db.Args{"created_from": f.CreatedAtFrom.Time})
 	}

@@ -184,8 +184,8 @@ func TestEntryFilterRefusals(t *testing.T) {
 	b := newBooks(t)
 	for filter, issue := range map[string][2]string{
 		"occupancyStatus=departed": {"required", "endDate"}, "occupancyStatus=gone": {"enum", "occupancyStatus"}, "amount=5...1": {"malformed", "amount"},
-		"amount=x": {"malformed", "amount"}, "amount=1...": {"malformed", "amount"}, "party=nobody": {"enum", "party"}, "listingIds=none": {"malformed", "listingIds"},
-		"accountIds=null": {"uuid", "accountIds"}, "attached=1": {"boolean", "attached"}, "createdAtFrom=2026": {"malformed", "createdAtFrom"},
+		"amount=x": {"malformed", "amount"}, "amount=1...": {"malformed", "amount"}, "party=nobody": {"enum", "party"}, "listingIds=none": {"uuid", "listingIds"},
+		"accountIds=null": {"uuid", "accountIds"}, "attached=1": {"boolean", "attached"}, "createdAtFrom=2026": {"dateTime", "createdAtFrom"},
 		"transactionTypes=deposit,x": {"enum", "transactionTypes"}, "balanceSheetRows=equity": {"enum", "balanceSheetRows"}, "sort=party": {"enum", "sort"},
 	} {
 		b.Get("/reports/journal-entries?"+filter).WantError(apierr.CodeBadRequest, "").WantIssue(issue[0], issue[1])

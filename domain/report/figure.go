@@ -6,6 +6,7 @@ import (
 	"stayledger/domain/account"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Figure is a row of a report: cents in total and by column, each with the entries that add up to it.
@@ -96,13 +97,13 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 				continue
 			}
 			own := behind
-			own.AccountIDs = []id.ID{a.ID}
+			own.AccountIDs = page.Only(a.ID)
 			c.Accounts = append(c.Accounts, AccountFigure{t.figure(Column{a.ID.String(), a.Name}, sign, cells[a.ID], own), a.Code})
 			within = append(within, cells[a.ID]...)
 		}
 		if len(c.Accounts) > 0 {
 			own := behind
-			own.CategoryIDs = []id.ID{accounts[start].CategoryID}
+			own.CategoryIDs = page.Only(accounts[start].CategoryID)
 			c.Figure = t.figure(Column{accounts[start].CategoryID.String(), accounts[start].CategoryName}, sign, within, own)
 			s.Categories = append(s.Categories, c)
 			all = append(all, within...)

@@ -3,7 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
-	"maps"
+	"strings"
 
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -38,7 +38,7 @@ type guestSelection struct {
 	accounts   []id.ID
 	date       day.Day
 	currency   money.Currency
-	listingIDs []Ref
+	listingIDs page.Refs
 	channels   []string
 	search     string
 	settled    bool
@@ -56,12 +56,8 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	args = db.Args{
 		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": likeOrEmpty(s.search),
 	}
-	where := ""
-	if s.listingIDs != nil {
-		condition, listings := among("e.listing_id", "listings", s.listingIDs)
-		where = " and " + condition
-		maps.Copy(args, listings)
-	}
+	q := page.Query{Where: []string{"true"}, Args: args}
+	q.Refs("e.listing_id", s.listingIDs)
 	of := ""
 	if s.channels != nil {
 		of = ` and coalesce(r.id is not null and coalesce(r.booking_platform, 'null') = any(@channels), false)`
@@ -79,7 +75,7 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, ` + sums + `
 			from ledger_entry e
 			where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
-				and e.ledger = 'trust' and e.status = 'active'` + where + `
+				and e.ledger = 'trust' and e.status = 'active' and ` + strings.Join(q.Where, " and ") + `
 			group by 1, 2, 3` + open + `
 		), stays as ` + reading + ` (
 			select id, status, check_in, check_out, booked_at, cancelled_at, booking_platform, guest_name, confirmation_code

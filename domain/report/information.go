@@ -73,10 +73,10 @@ type InformationReturn struct {
 
 // InformationFilter selects information returns: query parameters, and the body of the export.
 type InformationFilter struct {
-	Year       int64   `query:"year" json:"year" required:"true" minimum:"2000" maximum:"9999"`
-	Form       Form    `query:"form" json:"form,omitempty"`
-	ContactIDs []id.ID `query:"contactIds" json:"contactIds,omitempty"`
-	Reportable *bool   `query:"reportable" json:"reportable,omitempty" doc:"Only those that must be filed, or only the others."`
+	Year       int64     `query:"year" json:"year" required:"true" minimum:"2000" maximum:"9999"`
+	Form       Form      `query:"form" json:"form,omitempty"`
+	ContactIDs page.Refs `query:"contactIds" json:"contactIds,omitempty"`
+	Reportable *bool     `query:"reportable" json:"reportable,omitempty" doc:"Only those that must be filed, or only the others."`
 }
 
 //go:embed thresholds.json
@@ -159,7 +159,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		return nil, nil, err
 	}
 	out = slices.DeleteFunc(out, func(r InformationReturn) bool {
-		return len(f.ContactIDs) > 0 && !slices.Contains(f.ContactIDs, r.ContactID)
+		return !f.ContactIDs.Has(r.ContactID)
 	})
 	for i := range out {
 		out[i].Exempt = exempt(&out[i], limits)

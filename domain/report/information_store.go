@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 const informationCurrency money.Currency = "usd"
@@ -126,9 +127,9 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 
 // rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what imported statements tell.
 func rentDrilldowns(year int64, owned []*rents) []Drilldown {
-	var managed, apart, historic, late []Ref
+	var managed, apart, historic, late page.Refs
 	for _, p := range owned {
-		period := Ref{p.PeriodID}
+		period := page.Ref{ID: p.PeriodID}
 		if p.Unstayed {
 			apart = append(apart, period)
 		} else {
@@ -139,7 +140,7 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 		}
 		late = append(late, refsOf(p.Late...)...)
 	}
-	revenue := func(periods []Ref) Selection {
+	revenue := func(periods page.Refs) Selection {
 		s := yearSelection(year)
 		s.OwnershipPeriodIDs, s.Party, s.AccountClassifications = periods, ledger.Owners, []account.Classification{account.Revenue}
 		return s
@@ -150,7 +151,7 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	}
 	if len(apart) > 0 {
 		s := revenue(apart)
-		s.ReservationIDs = []Ref{{}}
+		s.ReservationIDs = refsOf(id.Zero)
 		out = append(out, drilldown(s))
 	}
 	if len(late) > 0 {
@@ -200,7 +201,7 @@ func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, e
 	out := make([]figure1099, len(vendors))
 	for i, v := range vendors {
 		s := yearSelection(year)
-		s.ContactIDs, s.TriggerTypes, s.AccountIDs = []Ref{{v.ContactID}}, triggers, v.AccountIDs
+		s.ContactIDs, s.TriggerTypes, s.AccountIDs = refsOf(v.ContactID), triggers, page.Only(v.AccountIDs...)
 		s.NotTransactionIDs = refsOf(v.Missing...)
 		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{drilldown(s)}}
 	}

@@ -35,7 +35,7 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 			where t.open and t.matches
 		) g`,
 		Where: []string{"true"}, Args: args,
-		Sorts:   page.Sorts{"place": {Expr: "g.place, g.listing_name nulls last, g.listing_id, g.check_in nulls last, g.reservation_id, g.txn_code"}},
+		Sorts:   page.Sorts{{Name: "place", Expr: "g.place, g.listing_name nulls last, g.listing_id, g.check_in nulls last, g.reservation_id, g.txn_code"}},
 		Default: "place", ID: "g.source_id",
 	}
 	if only := f.only(); only != "" {
@@ -62,7 +62,7 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 			where b.income <> 0 or b.taxes <> 0
 		) b`,
 		Where: []string{"true"}, Args: args,
-		Sorts:   page.Sorts{"listing": {Expr: "b.listing_name nulls last, b.listing_id, b.booking_platform nulls last, b.check_in"}},
+		Sorts:   page.Sorts{{Name: "listing", Expr: "b.listing_name nulls last, b.listing_id, b.booking_platform nulls last, b.check_in"}},
 		Default: "listing", ID: "b.reservation_id",
 	}, nil
 }

@@ -169,7 +169,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []Cell) Manager
 		if len(accounts[s]) == 0 {
 			return nil
 		}
-		return until(end, Selection{StartDate: &Start{start}, AccountIDs: accounts[s]})
+		return until(end, Selection{StartDate: &Start{start}, AccountIDs: page.Only(accounts[s]...)})
 	}
 	m.Drilldowns = ManagerDrilldowns{
 		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
@@ -180,7 +180,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []Cell) Manager
 	}
 	if opening {
 		if all := distinctIDs(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
-			m.Drilldowns.Adjustments = until(end, Selection{AccountIDs: all})
+			m.Drilldowns.Adjustments = until(end, Selection{AccountIDs: page.Only(all...)})
 		}
 	}
 	return m

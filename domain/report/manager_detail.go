@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // ManagerDetail is a manager statement with its accounts and with what of the balance can be drawn.
@@ -72,8 +73,8 @@ type TimingRow struct {
 
 // ManagerPeriod selects a manager statement: query parameters, and the body of its export.
 type ManagerPeriod struct {
-	StartAt  Start  `query:"startAt" format:"date-range" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndAt    End    `query:"endAt" format:"date-range" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartAt  Start  `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndAt    End    `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 	Currency string `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
@@ -160,7 +161,7 @@ func (r *rolling) accounts(m *ManagerMonth, during []Cell) []ManagerAccount {
 			continue
 		}
 		section := r.chart.section(a.ID)
-		behind := Selection{StartDate: &Start{m.StartAt}, EndDate: &End{m.EndAt}, Currency: string(r.currency), AccountIDs: []id.ID{a.ID}}
+		behind := Selection{StartDate: &Start{m.StartAt}, EndDate: &End{m.EndAt}, Currency: string(r.currency), AccountIDs: page.Only(a.ID)}
 		if section == SectionAdjustments && m.StartAt == r.first {
 			behind.StartDate = nil
 		}

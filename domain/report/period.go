@@ -52,8 +52,8 @@ func boundaryText(data []byte) ([]byte, error) {
 
 // Period is the pair of days that a report is about.
 type Period struct {
-	StartDate Start `query:"startDate" format:"date-range" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   End   `query:"endDate" format:"date-range" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartDate Start `query:"startDate" format:"date-boundary" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   End   `query:"endDate" format:"date-boundary" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 }
 
 // check refuses a period that ends before it starts.
@@ -62,16 +62,6 @@ func (p Period) check() []apierr.Issue {
 		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endDate")}
 	}
 	return nil
-}
-
-// Range is the pair of parameters that select by one date range (PAG-33 to PAG-35).
-type Range struct {
-	DateRange               string `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; instead of startDate and endDate."`
-	IsDateRangeEndInclusive *bool  `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" doc:"Default: true."`
-}
-
-func (r Range) days() (day.Range, error) {
-	return day.ParseRange(r.DateRange, r.IsDateRangeEndInclusive == nil || *r.IsDateRangeEndInclusive)
 }
 
 func queryIssue(message, code, name string) apierr.Issue {

@@ -56,7 +56,7 @@ func TestStaysOfANewTeam(t *testing.T) {
 			return q, err
 		},
 		"entries": func(_ context.Context, tx *db.Tx) (page.Query, error) {
-			q := report.EntryQuery(report.Selection{AccountIDs: []id.ID{b.accounts["4000"]}})
+			q := report.EntryQuery(report.Selection{AccountIDs: page.Only(b.accounts["4000"])})
 			q.Columns, q.Args["team"] = "r.guest_name", tx.Team
 			q.From = "ledger_entry e left join reservation r on r.team_id = @team and r.id = e.reservation_id"
 			return q, nil

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // ProfitAndLoss is what was earned and spent in a period.
@@ -34,7 +35,7 @@ type ProfitFilter struct {
 	Period
 	View       View         `query:"view" json:"view,omitempty" enum:"total,ledger,party,listing,month,quarter,year" doc:"What the columns stand for. Default: total, which has none."`
 	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
-	ListingIDs []Ref        `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
@@ -113,7 +114,7 @@ func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 		}
 	}
 	b.cells, err = balances(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: idsOf(f.ListingIDs), Party: f.Party,
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 		AccountIDs: earning,
 	}, b.view.grouping())
 	if err != nil {

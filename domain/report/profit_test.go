@@ -175,7 +175,7 @@ func TestProfitAndLossRefusals(t *testing.T) {
 	b.Get(path + "startDate=1993-09&endDate=2026&view=month").Want(200)
 	b.Get(path+"startDate=2026&endDate=2026&view=week").WantIssue("enum", "view")
 	b.Get(path+"startDate=2026&endDate=2026&ledger=historical").WantIssue("enum", "ledger")
-	b.Get(path+"startDate=2026&endDate=2026&listingIds=x").WantIssue("malformed", "listingIds")
+	b.Get(path+"startDate=2026&endDate=2026&listingIds=x").WantIssue("uuid", "listingIds")
 	b.Get(path+"startDate=2026&endDate=2026&currency=xxx").WantIssue("currency", "currency")
 	b.As(nil, nil).Get(path+"startDate=2026&endDate=2026").WantError(apierr.CodeForbidden, "")
 }

@@ -2,9 +2,6 @@ package report
 
 import (
 	"errors"
-	"math"
-	"strconv"
-	"strings"
 
 	"stayledger/domain/account"
 	"stayledger/domain/ledger"
@@ -12,34 +9,35 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an export. Every field
 // narrows; a field whose name starts with not gives the entries that the field without it leaves out.
 type Selection struct {
-	StartDate *Start `query:"startDate" format:"date-range" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   *End   `query:"endDate" format:"date-range" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartDate *Start `query:"startDate" format:"date-boundary" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndDate   *End   `query:"endDate" format:"date-boundary" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 
-	IDs                []id.ID `query:"ids" json:"ids,omitempty"`
-	AccountIDs         []id.ID `query:"accountIds" json:"accountIds,omitempty"`
-	CategoryIDs        []id.ID `query:"categoryIds" json:"categoryIds,omitempty" doc:"Entries of accounts in these categories."`
-	ListingIDs         []Ref   `query:"listingIds" json:"listingIds,omitempty" doc:"Here and below null, or unmapped, stands for entries without such an id."`
-	ContactIDs         []Ref   `query:"contactIds" json:"contactIds,omitempty"`
-	ReservationIDs     []Ref   `query:"reservationIds" json:"reservationIds,omitempty"`
-	TransactionIDs     []Ref   `query:"transactionIds" json:"transactionIds,omitempty"`
-	OwnershipPeriodIDs []Ref   `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty"`
-	StatementIDs       []Ref   `query:"statementIds" json:"statementIds,omitempty"`
-	RecurringFeeIDs    []Ref   `query:"recurringFeeIds" json:"recurringFeeIds,omitempty"`
+	IDs                page.IDs  `query:"ids" json:"ids,omitempty"`
+	AccountIDs         page.IDs  `query:"accountIds" json:"accountIds,omitempty"`
+	CategoryIDs        page.IDs  `query:"categoryIds" json:"categoryIds,omitempty" doc:"Entries of accounts in these categories."`
+	ListingIDs         page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"Here and below null, or unmapped, stands for entries without such an id."`
+	ContactIDs         page.Refs `query:"contactIds" json:"contactIds,omitempty"`
+	ReservationIDs     page.Refs `query:"reservationIds" json:"reservationIds,omitempty"`
+	TransactionIDs     page.Refs `query:"transactionIds" json:"transactionIds,omitempty"`
+	OwnershipPeriodIDs page.Refs `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty"`
+	StatementIDs       page.Refs `query:"statementIds" json:"statementIds,omitempty"`
+	RecurringFeeIDs    page.Refs `query:"recurringFeeIds" json:"recurringFeeIds,omitempty"`
 
-	NotAccountIDs         []id.ID `query:"notAccountIds" json:"notAccountIds,omitempty"`
-	NotCategoryIDs        []id.ID `query:"notCategoryIds" json:"notCategoryIds,omitempty"`
-	NotListingIDs         []Ref   `query:"notListingIds" json:"notListingIds,omitempty" doc:"Here and below null leaves out the entries without such an id, which are selected otherwise."`
-	NotContactIDs         []Ref   `query:"notContactIds" json:"notContactIds,omitempty"`
-	NotReservationIDs     []Ref   `query:"notReservationIds" json:"notReservationIds,omitempty"`
-	NotTransactionIDs     []Ref   `query:"notTransactionIds" json:"notTransactionIds,omitempty"`
-	NotOwnershipPeriodIDs []Ref   `query:"notOwnershipPeriodIds" json:"notOwnershipPeriodIds,omitempty"`
-	NotStatementIDs       []Ref   `query:"notStatementIds" json:"notStatementIds,omitempty"`
-	NotRecurringFeeIDs    []Ref   `query:"notRecurringFeeIds" json:"notRecurringFeeIds,omitempty"`
+	NotAccountIDs         []id.ID   `query:"notAccountIds" json:"notAccountIds,omitempty"`
+	NotCategoryIDs        []id.ID   `query:"notCategoryIds" json:"notCategoryIds,omitempty"`
+	NotListingIDs         page.Refs `query:"notListingIds" json:"notListingIds,omitempty" doc:"Here and below null leaves out the entries without such an id, which are selected otherwise."`
+	NotContactIDs         page.Refs `query:"notContactIds" json:"notContactIds,omitempty"`
+	NotReservationIDs     page.Refs `query:"notReservationIds" json:"notReservationIds,omitempty"`
+	NotTransactionIDs     page.Refs `query:"notTransactionIds" json:"notTransactionIds,omitempty"`
+	NotOwnershipPeriodIDs page.Refs `query:"notOwnershipPeriodIds" json:"notOwnershipPeriodIds,omitempty"`
+	NotStatementIDs       page.Refs `query:"notStatementIds" json:"notStatementIds,omitempty"`
+	NotRecurringFeeIDs    page.Refs `query:"notRecurringFeeIds" json:"notRecurringFeeIds,omitempty"`
 
 	AccountClassifications []account.Classification `query:"accountClassifications" json:"accountClassifications,omitempty"`
 	TransactionTypes       []string                 `query:"transactionTypes" json:"transactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of such transactions."`
@@ -56,13 +54,13 @@ type Selection struct {
 	BalanceSheetRows       []SheetRow               `query:"balanceSheetRows" json:"balanceSheetRows,omitempty" doc:"Entries that stand in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification."`
 	Attached               *bool                    `query:"attached" json:"attached,omitempty" doc:"Whether the entry is attached to an owner statement."`
 	Locked                 *bool                    `query:"locked" json:"locked,omitempty" doc:"Whether closed books, an owner statement or a reconciliation holds the entry."`
-	Amount                 []string                 `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Cents, debit positive: an amount or a range with both ends such as 100...200; of several any."`
+	Amount                 []money.Range            `query:"amount" json:"amount,omitempty" doc:"Cents, debit positive: an amount or a range with both ends such as 100...200; of several any."`
 	Search                 string                   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description or of the transaction code."`
 	TxnCode                string                   `query:"txnCode" json:"txnCode,omitempty" maxLength:"200"`
 	Currency               string                   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
 	CreatedAtFrom          *day.Instant             `query:"createdAtFrom" json:"createdAtFrom,omitempty" doc:"Inclusive."`
 	CreatedAtTo            *day.Instant             `query:"createdAtTo" json:"createdAtTo,omitempty" doc:"Exclusive."`
-	Range
+	page.Dates
 }
 
 // Occupancy tells where the guest of a reservation is on a day.
@@ -86,13 +84,8 @@ func (Occupancy) Enum() []string {
 func (f Selection) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 	refuse := func(message, code, name string) { issues = append(issues, queryIssue(message, code, name)) }
-	if f.DateRange != "" {
-		if _, err := f.days(); err != nil {
-			refuse("Value is not a date range", "dateRange", "dateRange")
-		}
-		if f.StartDate != nil || f.EndDate != nil {
-			refuse("Dates are given either as a range or by start and end", "dateConflict", "dateRange")
-		}
+	if !f.DateRange.IsZero() && (f.StartDate != nil || f.EndDate != nil) {
+		refuse("Dates are given either as a range or by start and end", "dateConflict", "dateRange")
 	}
 	if f.StartDate != nil && f.EndDate != nil && f.EndDate.Before(f.StartDate.Day) {
 		refuse("The period ends before it starts", "dateOrder", "endDate")
@@ -103,11 +96,6 @@ func (f Selection) Resolve() []apierr.Issue {
 	if _, err := money.ParseCurrency(f.Currency); f.Currency != "" && errors.Is(err, money.ErrCurrency) {
 		refuse("Value is not an active currency code", "currency", "currency")
 	}
-	for _, text := range f.Amount {
-		if _, _, ok := amounts(text); !ok {
-			refuse("Value is not an amount or a range of amounts", "malformed", "amount")
-		}
-	}
 	return issues
 }
 
@@ -115,15 +103,4 @@ func (f Selection) Resolve() []apierr.Issue {
 func (f *Selection) Indexed() bool {
 	return len(f.IDs)+len(f.AccountIDs)+len(f.CategoryIDs)+len(f.AccountClassifications)+len(f.ContactIDs)+len(f.ReservationIDs)+
 		len(f.TransactionIDs)+len(f.OwnershipPeriodIDs)+len(f.StatementIDs)+len(f.RecurringFeeIDs) > 0
-}
-
-// amounts reads an amount, or a range with both ends.
-func amounts(text string) (low, high int64, ok bool) {
-	from, to, isRange := strings.Cut(text, "...")
-	if !isRange {
-		to = from
-	}
-	low, errLow := strconv.ParseInt(from, 10, 64)
-	high, errHigh := strconv.ParseInt(to, 10, 64)
-	return low, high, errLow == nil && errHigh == nil && low <= high && low > math.MinInt64 && high < math.MaxInt64
 }

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // BalanceSheet is what is held at the end of a day and to whom it is owed. Revenue and expense are never closed into an account: they are
@@ -48,9 +49,9 @@ type CheckValue struct {
 
 // SheetFilter selects a balance sheet: query parameters, and the body of its export.
 type SheetFilter struct {
-	Date       End        `query:"date" format:"date-range" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
+	Date       End        `query:"date" format:"date-boundary" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
 	View       View       `query:"view" json:"view,omitempty" enum:"total,ledger,listing" doc:"What the columns stand for. Default: total, which has none."`
-	ListingIDs []Ref      `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	ListingIDs page.Refs  `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Ledger     liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
@@ -82,7 +83,7 @@ const (
 
 // Enum lists the rows.
 func (SheetRow) Enum() []string {
-	return texts([]SheetRow{RowAssets, RowLiabilities, RowOwners, RowManager, RowUnassigned})
+	return []string{string(RowAssets), string(RowLiabilities), string(RowOwners), string(RowManager), string(RowUnassigned)}
 }
 
 // rowOf decides where the entries of an account and party stand; the filter balanceSheetRows follows the same cases.
@@ -129,7 +130,7 @@ func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	grouping := b.view.grouping()
 	grouping.Party = true
 	b.cells, err = balances(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: idsOf(f.ListingIDs),
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: f.ListingIDs,
 	}, grouping)
 	if err != nil {
 		return nil, err

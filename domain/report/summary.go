@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -19,11 +20,11 @@ import (
 
 // SummaryPeriod selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
 type SummaryPeriod struct {
-	StartAt    Start   `query:"startAt" format:"date-range" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
-	EndAt      End     `query:"endAt" format:"date-range" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
-	ListingIDs []id.ID `query:"listingIds" json:"listingIds,omitempty"`
-	Currency   string  `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
-	ViewAs     string  `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
+	StartAt    Start    `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
+	EndAt      End      `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
+	ListingIDs page.IDs `query:"listingIds" json:"listingIds,omitempty"`
+	Currency   string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	ViewAs     string   `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
 }
 
 // Resolve refuses a period that ends before it starts.
@@ -44,7 +45,7 @@ func (p *SummaryPeriod) Last() End { return End{p.EndAt.LastOfMonth()} }
 
 func (p *SummaryPeriod) statements(currency money.Currency) statement.Filter {
 	return statement.Filter{
-		DateRange: p.First().String() + "..." + p.Last().String(), ListingIDs: p.ListingIDs,
+		Dates: page.Dates{DateRange: day.Span{First: p.First().Day, Last: p.Last().Day}}, ListingIDs: p.ListingIDs,
 		Currency: string(currency), Sort: "listing",
 	}
 }
@@ -179,7 +180,8 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (*AllS
 	if err != nil || selected == nil {
 		return out, err
 	}
-	s := newSumming(selected.OwnerIDs)
+	owners, _ := selected.OwnerIDs.Parts()
+	s := newSumming(owners)
 	if err := statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
 		s.add(one)
 		return nil
@@ -225,7 +227,7 @@ func (f *SummaryFilter) selection(ctx context.Context, tx *db.Tx) (money.Currenc
 	if len(found) == 0 {
 		return currency, nil, nil
 	}
-	selected.OwnerIDs = found
+	selected.OwnerIDs = page.Only(found...)
 	return currency, &selected, nil
 }
 

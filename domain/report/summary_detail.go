@@ -107,7 +107,7 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPe
 		OwnerSummary: OwnerSummary{Contact: who, Currency: currency}, StartAt: p.First().Day, EndAt: p.Last().Day, Layouts: []LayoutSummary{},
 	}
 	selected, s := p.statements(currency), newSumming([]id.ID{contact})
-	selected.OwnerIDs = []id.ID{contact}
+	selected.OwnerIDs = page.Only(contact)
 	err = statement.EachDetail(ctx, tx, selected, p.asOwner(), func(whole *statement.Detail) error {
 		f := figuresOf(whole)
 		parts := s.add(f)

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses and payouts of each, the
@@ -161,7 +162,8 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPa
 	if err != nil || selected == nil {
 		return nil, err
 	}
-	s := newSumming(selected.OwnerIDs)
+	owners, _ := selected.OwnerIDs.Parts()
+	s := newSumming(owners)
 	var out []OwnerPart
 	people := map[id.ID]*SummaryContact{}
 	err = statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
@@ -199,7 +201,7 @@ func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *Summ
 		return 0, err
 	}
 	f := p.statements(currency)
-	f.OwnerIDs = []id.ID{contact}
+	f.OwnerIDs = page.Only(contact)
 	n, err := statement.Count(ctx, tx, f)
 	return n.Statements, err
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -71,10 +70,10 @@ type TaxReservation struct {
 // TaxFilter selects a sales-tax liability report: query parameters, and the body of its export.
 type TaxFilter struct {
 	Period
-	TaxableLineIDs []id.ID  `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
-	Channels       []string `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
-	ListingIDs     []Ref    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
-	Currency       string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	TaxableLineIDs []id.ID   `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
+	Channels       []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
+	ListingIDs     page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Currency       string    `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
 // Resolve refuses a period that ends before it starts.
@@ -213,16 +212,9 @@ func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Ar
 		"team": team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
 		"not_collected": notCollected(),
 	}
-	where := ""
-	if f.ListingIDs != nil {
-		condition, listings := among("e.listing_id", "listings", f.ListingIDs)
-		where = " and " + condition
-		maps.Copy(args, listings)
-	}
-	if f.Channels != nil {
-		where += " and coalesce(r.booking_platform, 'null') = any(@channels)"
-		args["channels"] = f.Channels
-	}
+	q := page.Query{Where: []string{"true"}, Args: args}
+	q.Refs("e.listing_id", f.ListingIDs)
+	q.Narrow("coalesce(r.booking_platform, 'null') = any(?)", f.Channels)
 	return `with booked as (
 			select e.reservation_id, e.listing_id,
 				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
@@ -230,7 +222,7 @@ func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Ar
 			from ledger_entry e join reservation r on r.team_id = @team and r.id = e.reservation_id
 			left join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = any(@not_collected)
 			where e.team_id = @team and e.account_id = any(@taxed::uuid[] || @taxes::uuid[]) and e.txn_at between @start and @end
-				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active'` + where + `
+				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active' and ` + strings.Join(q.Where, " and ") + `
 			group by 1, 2
 		)`, args
 }
@@ -272,7 +264,7 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigures {
 	f := TaxFigures{TaxableIncomeTotal: income, CollectableTaxesTotal: taxes}
 	earned, charged := behind, behind
-	earned.AccountIDs, charged.AccountIDs = r.taxed, r.taxes
+	earned.AccountIDs, charged.AccountIDs = page.Only(r.taxed...), page.Only(r.taxes...)
 	charged.NotTransactionTypes = notCollected()
 	d := drilldown(earned)
 	f.Drilldowns.TaxableIncome = &d
@@ -341,7 +333,7 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChanne
 // channelName is what selects the stays of a channel; null selects those of none.
 func channelName(r *taxRow) string {
 	if r.BookingPlatform == nil {
-		return noneText
+		return nullText
 	}
 	return *r.BookingPlatform
 }

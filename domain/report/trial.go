@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // TrialBalance lists the accounts with what they stood at and what moved.
@@ -47,7 +48,7 @@ type TrialTotals struct{ TrialFigures }
 type TrialFilter struct {
 	Period
 	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
-	ListingIDs []Ref        `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
 	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
@@ -72,7 +73,7 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 		return nil, err
 	}
 	before, during, err := balancesAround(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: idsOf(f.ListingIDs), Party: f.Party,
+		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 	}, Grouping{})
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 			continue
 		}
 		own := behind
-		own.AccountIDs = []id.ID{a.ID}
+		own.AccountIDs = page.Only(a.ID)
 		moved.complete(own, f.Period)
 		out.Data = append(out.Data, TrialRow{Account: a.ref(), Classification: a.Classification, TrialFigures: *moved})
 		out.Totals.Beginning += moved.Beginning

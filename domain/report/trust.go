@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // TrustReconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
@@ -119,7 +120,7 @@ func (p *position) book() BookLeg {
 	leg.TrustFigure = p.chart.figure(ClaimBank, -p.byClaim[ClaimBank], p.behind())
 	for _, v := range p.banks() {
 		behind := p.behind()
-		behind.AccountIDs = []id.ID{v}
+		behind.AccountIDs = page.Only(v)
 		figure := p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind)
 		leg.Accounts = append(leg.Accounts, TrustAccount{p.chart.at[v].ref(), figure})
 	}
@@ -157,7 +158,7 @@ func (p *position) row(claim Claim) TrustRow {
 			continue
 		}
 		behind := p.behind()
-		behind.AccountIDs = []id.ID{a.ID}
+		behind.AccountIDs = page.Only(a.ID)
 		r.Accounts = append(r.Accounts, TrustAccount{a.ref(), p.chart.figure(claim, cents, behind)})
 	}
 	return r

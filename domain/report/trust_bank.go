@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // BankLeg is what the banks say, brought to the day's books by what they have not seen yet.
@@ -107,7 +108,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	for _, v := range ids {
 		asked = append(asked, bank.Since{Account: v})
 		behind := p.behind()
-		behind.AccountIDs = []id.ID{v}
+		behind.AccountIDs = page.Only(v)
 		leg.Accounts = append(leg.Accounts, BankAccount{
 			Account: p.chart.at[v].ref(), BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind), Uncleared: []Uncleared{},
 		})
@@ -158,7 +159,7 @@ func (p *position) uncleared(a *BankAccount, r *unclearedRow) {
 	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: TrustFigure{CentTotal: r.Booked}, Open: r.Open}
 	if r.TransactionID != nil {
 		behind := p.behind()
-		behind.AccountIDs, behind.TransactionIDs = []id.ID{r.AccountID}, refsOf(*r.TransactionID)
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(*r.TransactionID)
 		u.Booked = p.chart.figure(ClaimBank, r.Booked, behind)
 	}
 	a.Uncleared = append(a.Uncleared, u)

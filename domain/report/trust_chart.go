@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // Claim says to whom a part of the trust belongs. Every active entry of the trust ledger is in exactly one: its account decides for banks and
@@ -197,7 +198,7 @@ func (c *trustChart) selection(claim Claim, f Selection) (Selection, bool) {
 		f.Party = nobody
 	}
 	if f.AccountIDs == nil {
-		f.AccountIDs = c.of(claim)
+		f.AccountIDs = page.Only(c.of(claim)...)
 	}
 	return f, len(f.AccountIDs) > 0
 }

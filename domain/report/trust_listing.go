@@ -45,7 +45,7 @@ type ListingTrust struct {
 // ListingTrustFilter selects a reconciliation by listing: query parameters, and the body of its export.
 type ListingTrustFilter struct {
 	TrustFilter
-	ListingIDs []Ref `query:"listingIds" json:"listingIds,omitempty" doc:"List these only, null or unmapped what belongs to none; the totals stay those of all."`
+	ListingIDs page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"List these only, null or unmapped what belongs to none; the totals stay those of all."`
 }
 
 type trustByListingInput struct {
@@ -121,7 +121,7 @@ func OpenTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (
 	}
 	t.open = p.openListings(owners)
 	if f.ListingIDs != nil {
-		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !slices.Contains(idsOf(f.ListingIDs), v) })
+		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !f.ListingIDs.Has(v) })
 	}
 	if t.names, err = listingNames(ctx, tx, t.open); err != nil {
 		return nil, err

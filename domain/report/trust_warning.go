@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // WarningCode is a finding of the trust reconciliation.
@@ -211,7 +212,7 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 			continue
 		}
 		behind := p.behind()
-		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, []id.ID{cells[i].AccountID}
+		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, page.Only(cells[i].AccountID)
 		d := drilldown(behind)
 		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, TrustFigure: TrustFigure{CentTotal: cents, Drilldown: &d}})
 	}
@@ -246,7 +247,7 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 			code = WarnWaitingPayment
 		}
 		behind := p.behind()
-		behind.AccountIDs, behind.TransactionIDs = []id.ID{r.AccountID}, refsOf(r.TransactionID)
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(r.TransactionID)
 		d := drilldown(behind)
 		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, TrustFigure: TrustFigure{CentTotal: r.Missing, Drilldown: &d}})
 	}
@@ -278,7 +279,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 		r := &rows[i]
 		behind := p.behind()
 		behind.StartDate = &Start{p.date.FirstOfMonth()}
-		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, p.chart.expenses(), refsOf(r.TransactionID), refsOf(r.ListingID)
+		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), refsOf(r.TransactionID), refsOf(r.ListingID)
 		d := drilldown(behind)
 		f.add(WarnOperatingCost, WarningItem{
 			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, TrustFigure: TrustFigure{CentTotal: r.Total, Drilldown: &d},

@@ -1,12 +1,12 @@
 package reservation
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"stayledger/domain/listing"
 	"stayledger/domain/operation"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -16,49 +16,36 @@ import (
 
 // Filter selects reservations: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	IDs                     []string                `query:"ids" json:"ids,omitempty" pattern:"^!?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" doc:"Only these; an id with a leading ! is left out."`
-	ShortRefs               []string                `query:"shortRefs" json:"shortRefs,omitempty"`
-	UniqueRefs              []string                `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
-	Type                    Type                    `query:"type" json:"type,omitempty"`
-	Status                  Status                  `query:"status" json:"status,omitempty"`
-	GeneralLedgerStatus     string                  `query:"generalLedgerStatus" json:"generalLedgerStatus,omitempty" enum:"active,inactive"`
-	ListingID               []id.ID                 `query:"listingId" json:"listingId,omitempty"`
-	Date                    string                  `query:"date" format:"date-range" json:"date,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	DateField               string                  `query:"dateField" json:"dateField,omitempty" enum:"checkIn,checkOut,bookedAt,payment,intersection" default:"checkIn" doc:"What date filters by: payment is the date of a deposit, intersection any night of the stay."`
-	IsDateRangeEndInclusive *bool                   `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of date counts."`
-	Search                  string                  `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
-	BookingChannel          []string                `query:"bookingChannel" json:"bookingChannel,omitempty" doc:"Booking platforms, case aside."`
-	BusinessModel           []listing.BusinessModel `query:"businessModel" json:"businessModel,omitempty" doc:"Of the ownership period that covers the check-in."`
-	LineType                []string                `query:"lineType" json:"lineType,omitempty" doc:"Reservations with a line of one of the types."`
-	AppID                   []string                `query:"appId" json:"appId,omitempty" doc:"null selects those of no app."`
-	ConnectionID            []string                `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null selects those of no connection."`
-	PaidStatus              string                  `query:"paidStatus" json:"paidStatus,omitempty" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
-	Amount                  string                  `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?$" doc:"Financial total in cents, or 100...200 with both ends."`
-}
-
-// Resolve refuses date ranges and amounts that are none.
-func (f *Filter) Resolve() []apierr.Issue {
-	var issues []apierr.Issue
-	if _, err := f.dates(); f.Date != "" && err != nil {
-		issues = append(issues, apierr.Issue{Message: "Value is not a date range", Code: "dateRange", Path: []any{"date"}, Schema: "query"})
-	}
-	if _, _, ok := money.ParseRanges(f.Amount); f.Amount != "" && !ok {
-		issues = append(issues, apierr.Issue{Message: "Value is not an amount or a range of amounts", Code: "malformed", Path: []any{"amount"}, Schema: "query"})
-	}
-	return issues
-}
-
-func (f *Filter) dates() (day.Range, error) {
-	return day.ParseRange(f.Date, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
+	IDs                 page.IDs `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	ShortRefs           []string `query:"shortRefs" json:"shortRefs,omitempty"`
+	UniqueRefs          []string `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
+	Type                Type     `query:"type" json:"type,omitempty"`
+	Status              Status   `query:"status" json:"status,omitempty"`
+	GeneralLedgerStatus string   `query:"generalLedgerStatus" json:"generalLedgerStatus,omitempty" enum:"active,inactive"`
+	ListingIDs          page.IDs `query:"listingIds" json:"listingIds,omitempty"`
+	ListingID           page.IDs `query:"listingId" json:"listingId,omitempty" deprecated:"true" doc:"Former name of listingIds."`
+	page.Dates
+	Date           day.Span                `query:"date" json:"date,omitzero" doc:"The same as dateRange."`
+	DateField      string                  `query:"dateField" json:"dateField,omitempty" enum:"checkIn,checkOut,bookedAt,payment,intersection" default:"checkIn" doc:"What the range of dates filters by: payment is the date of a deposit, intersection any night of the stay."`
+	Search         string                  `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
+	BookingChannel []string                `query:"bookingChannel" json:"bookingChannel,omitempty" doc:"Booking platforms, case aside."`
+	BusinessModel  []listing.BusinessModel `query:"businessModel" json:"businessModel,omitempty" doc:"Of the ownership period that covers the check-in."`
+	LineType       []string                `query:"lineType" json:"lineType,omitempty" doc:"Reservations with a line of one of the types."`
+	AppID          []string                `query:"appId" json:"appId,omitempty" doc:"null selects those of no app."`
+	ConnectionIDs  page.Refs               `query:"connectionIds" json:"connectionIds,omitempty" doc:"null selects those of no connection."`
+	ConnectionID   page.Refs               `query:"connectionId" json:"connectionId,omitempty" deprecated:"true" doc:"Former name of connectionIds."`
+	PaidStatus     string                  `query:"paidStatus" json:"paidStatus,omitempty" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
+	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
 }
 
 // byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and its check-out does not.
 func byDate(q *page.Query, f *Filter) {
-	dates, err := f.dates()
-	if f.Date == "" || err != nil { // Resolve refuses what is no range
+	span := cmp.Or(f.DateRange, f.Date)
+	if span.IsZero() {
 		return
 	}
-	args := db.Args{"from": dates.From, "to": dates.To}
+	days := span.Range(f.IsDateRangeEndInclusive)
+	args := db.Args{"from": days.From, "to": days.To}
 	switch f.DateField {
 	case "checkOut":
 		q.And("r.check_out >= @from and r.check_out < @to", args)
@@ -74,60 +61,33 @@ func byDate(q *page.Query, f *Filter) {
 	}
 }
 
+// ofConnection is the connection of a reservation: none is written by one.
+const ofConnection = "null::uuid"
+
 // byWhat narrows a list by what reservations are.
 func byWhat(q *page.Query, f *Filter) {
-	if f.ShortRefs != nil {
-		q.And("r.short_ref = any(@short_refs)", db.Args{"short_refs": f.ShortRefs})
-	}
-	if f.UniqueRefs != nil {
-		q.And("r.unique_ref = any(@unique_refs)", db.Args{"unique_refs": f.UniqueRefs})
-	}
-	if f.Type != "" {
-		q.And("r.type = @type", db.Args{"type": string(f.Type)})
-	}
-	if f.Status != "" {
-		q.And("r.status = @status", db.Args{"status": string(f.Status)})
-	}
-	if f.GeneralLedgerStatus != "" {
-		q.And("r.general_ledger_status = @gl_status", db.Args{"gl_status": f.GeneralLedgerStatus})
-	}
-	if f.ListingID != nil {
-		q.And("r.listing_id = any(@listings)", db.Args{"listings": f.ListingID})
-	}
-	orNull(q, "r.app_id", "apps", f.AppID)
-	if f.BookingChannel != nil {
-		q.And(`r.booking_platform collate "case_insensitive" = any(@channels)`, db.Args{"channels": f.BookingChannel})
-	}
-	if f.BusinessModel != nil {
-		models := make([]string, len(f.BusinessModel))
-		for i, m := range f.BusinessModel {
-			models[i] = string(m)
-		}
-		q.And(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(@models)
-			and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, db.Args{"models": models})
-	}
-	if f.LineType != nil {
-		q.And(`exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(@line_types))`,
-			db.Args{"line_types": f.LineType})
-	}
-}
-
-// byMoney narrows a list by what guests owe and have paid, by the same rules as settle and paymentStatus.
-func byMoney(q *page.Query, f *Filter) {
-	if lows, highs, ok := money.ParseRanges(f.Amount); ok {
-		q.And("f.expected between @low and @high", db.Args{"low": lows[0], "high": highs[0]})
-	}
-	if f.PaidStatus != "" {
-		status, others := strings.CutPrefix(f.PaidStatus, "!")
-		q.And("(payment.status = @paid_status) <> @others", db.Args{"paid_status": status, "others": others})
-	}
+	q.IDs("r.id = any(?)", f.IDs)
+	q.Narrow("r.short_ref = any(?)", f.ShortRefs)
+	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
+	q.Narrow("r.type = ?", f.Type)
+	q.Narrow("r.status = ?", f.Status)
+	q.Narrow("r.general_ledger_status = ?", f.GeneralLedgerStatus)
+	q.IDs("r.listing_id = any(?)", f.ListingIDs)
+	q.IDs("r.listing_id = any(?)", f.ListingID)
+	q.Texts("r.app_id", f.AppID)
+	q.Refs(ofConnection, f.ConnectionIDs)
+	q.Refs(ofConnection, f.ConnectionID)
+	q.Narrow(`r.booking_platform collate "case_insensitive" = any(?)`, f.BookingChannel)
+	q.Narrow(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(?)
+		and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, f.BusinessModel)
+	q.Narrow("exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))", f.LineType)
 }
 
 // ListQuery is the list of reservations r with their listings l that a valid filter selects, in rows of Reservation without what complete
 // fills in.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := MoneyQuery(tx, f)
-	if f.Amount == "" && f.PaidStatus == "" {
+	if f.Amount == nil && f.PaidStatus == "" {
 		q.From = tables
 	}
 	return q
@@ -136,28 +96,32 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 // MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status, stated the sums of the
 // lines that count by their kind, adjusted the sum of the financial adjustments; the last two are null where there are none.
 func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
-	q := page.Query{
-		Columns: columns, From: tables + moneyTables, Default: "-checkIn", ID: "r.id",
-		Sorts: page.Sorts{
-			"checkIn": {Expr: "r.check_in"}, "checkOut": {Expr: "r.check_out"}, "bookedAt": {Expr: "r.booked_at", Nullable: true},
-			"guestName": {Expr: "r.guest_name", Text: true, Nullable: true}, "createdAt": {Expr: "r.created_at"},
-		},
-	}
+	q := page.Query{Columns: columns, From: tables + moneyTables, Default: "-checkIn", ID: "r.id", Sorts: sorts}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
-	q.Pick(f.IDs)
 	byWhat(&q, f)
-	byMoney(&q, f)
 	byDate(&q, f)
-	if f.Search != "" {
-		q.And(`(r.guest_name ilike @search or r.booker_name ilike @search or r.confirmation_code ilike @search or r.unique_ref ilike @search
-			or r.short_ref ilike @search)`, db.Args{"search": page.Like(f.Search)})
+	q.Amounts("f.expected", f.Amount)
+	if status, others := strings.CutPrefix(f.PaidStatus, "!"); status != "" {
+		q.And("(payment.status = @paid_status) <> @others", db.Args{"paid_status": status, "others": others})
 	}
+	q.Search(f.Search, "r.guest_name", "r.booker_name", "r.confirmation_code", "r.unique_ref", "r.short_ref")
 	return q
 }
 
+var sorts = page.Sorts{
+	{Name: "checkIn", Expr: "r.check_in"}, {Name: "checkOut", Expr: "r.check_out"}, {Name: "bookedAt", Expr: "r.booked_at", Nullable: true},
+	{Name: "guestName", Expr: "r.guest_name", Text: true, Nullable: true}, {Name: "createdAt", Expr: "r.created_at"},
+}
+
+// Sort is an order of reservations.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"checkIn,-checkIn,checkOut,-checkOut,bookedAt,-bookedAt,guestName,-guestName,createdAt,-createdAt" default:"-checkIn"`
+	Sort Sort `query:"sort" default:"-checkIn"`
 	Filter
 	IncludeLines bool `query:"includeLines" default:"false" doc:"With lines and adjustments; a page of more than 20000 is refused with tooManyLines at limit and context.suggestedLimit."`
 	operation.Include

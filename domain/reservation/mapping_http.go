@@ -55,7 +55,7 @@ type MappingFilter struct {
 	LineType   []string      `query:"lineType" json:"lineType,omitempty"`
 	Channel    []string      `query:"channel" json:"channel,omitempty" doc:"Case aside; null selects the mappings for every channel."`
 	Status     MappingStatus `query:"status" json:"status,omitempty"`
-	AccountIDs []id.ID       `query:"accountIds" json:"accountIds,omitempty"`
+	AccountIDs page.Refs     `query:"accountIds" json:"accountIds,omitempty"`
 	Search     string        `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
@@ -63,44 +63,36 @@ type MappingFilter struct {
 func MappingQuery(tx *db.Tx, f *MappingFilter) page.Query {
 	q := page.Query{
 		Columns: mappingColumns, From: mappingTables, Default: "lineType", ID: "m.id",
-		Sorts: page.Sorts{"lineType": {Expr: "m.line_type", Text: true}, "status": {Expr: "m.status"}, "createdAt": {Expr: "m.created_at"}},
+		Sorts: mappingSorts,
 	}
 	q.And("m.team_id = @team", db.Args{"team": tx.Team})
-	orNull(&q, "m.app_id", "apps", f.AppID)
-	orNull(&q, "m.channel", "channels", f.Channel)
-	if f.LineType != nil {
-		q.And("m.line_type = any(@types)", db.Args{"types": f.LineType})
-	}
-	if f.Status != "" {
-		q.And("m.status = @status", db.Args{"status": string(f.Status)})
-	}
-	if f.AccountIDs != nil {
-		q.And("m.account_id = any(@accounts)", db.Args{"accounts": f.AccountIDs})
-	}
-	if f.Search != "" {
-		q.And(`(m.line_type ilike @search or m.app_id ilike @search or m.channel collate "default" ilike @search or a.name ilike @search)`,
-			db.Args{"search": page.Like(f.Search)})
-	}
+	q.Texts("m.app_id", f.AppID)
+	q.Texts("m.channel", f.Channel)
+	q.Narrow("m.line_type = any(?)", f.LineType)
+	q.Narrow("m.status = ?", f.Status)
+	q.Refs("m.account_id", f.AccountIDs)
+	q.Search(f.Search, "m.line_type", "m.app_id", `m.channel collate "default"`, "a.name")
 	return q
 }
 
+var mappingSorts = page.Sorts{
+	{Name: "lineType", Expr: "m.line_type", Text: true}, {Name: "status", Expr: "m.status"}, {Name: "createdAt", Expr: "m.created_at"},
+}
+
+// MappingSort is an order of line mappings.
+type MappingSort string
+
+// Enum lists the orders.
+func (MappingSort) Enum() []string { return mappingSorts.Enum() }
+
 type listMappingsInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"lineType,-lineType,status,-status,createdAt,-createdAt" default:"lineType"`
+	Sort MappingSort `query:"sort" default:"lineType"`
 	MappingFilter
 }
 
 func listMappings(ctx context.Context, tx *db.Tx, in *listMappingsInput) (*page.Page[Mapping], error) {
 	return page.List[Mapping](ctx, tx, MappingQuery(tx, &in.MappingFilter), in.Params, in.Sort)
-}
-
-// orNull narrows a list to some texts, where null stands for none.
-func orNull(q *page.Query, column, name string, list []string) {
-	if list == nil {
-		return
-	}
-	q.And("("+column+" = any(@"+name+") or "+column+" is null and @"+name+"_null)",
-		db.Args{name: list, name + "_null": slices.Contains(list, "null")})
 }
 
 func readMapping(ctx context.Context, tx *db.Tx, in *byID) (*Mapping, error) {

@@ -120,7 +120,7 @@ func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
 	if err := checkMonth(ctx, tx, *b.Month); err != nil {
 		return nil, err
 	}
-	rows, err := selectRows(ctx, tx, &Filter{Month: b.Month, Currency: b.Currency, ListingIDs: b.ListingIDs, PeriodIDs: b.PeriodIDs, Sort: "startAt"})
+	rows, err := selectRows(ctx, tx, &Filter{Month: b.Month, Currency: b.Currency, ListingIDs: page.Only(b.ListingIDs...), PeriodIDs: page.Only(b.PeriodIDs...), Sort: "startAt"})
 	if err != nil {
 		return nil, err
 	}

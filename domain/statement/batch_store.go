@@ -144,7 +144,7 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		From: `statement_batch_item i left join statement s on s.team_id = i.team_id and s.ownership_period_id = i.ownership_period_id
 			and s.currency = i.currency and s.start_at = i.start_at`,
 		Where: []string{"i.team_id = @team", "i.operation_id = @run"}, Args: db.Args{"team": tx.Team, "run": run},
-		Sorts: page.Sorts{"position": {Expr: "i.position"}}, Default: "position", ID: "i.position",
+		Sorts: page.Sorts{{Name: "position", Expr: "i.position"}}, Default: "position", ID: "i.position",
 	}
 	if with != nil {
 		q.And("coalesce(i.outcome, 'waiting') = any(@outcomes)", db.Args{"outcomes": with})

@@ -109,7 +109,7 @@ type Counts struct {
 
 // Count counts what is selected without adding anything up.
 func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
-	q, err := selection(ctx, tx, &f)
+	q, err := f.query(ctx, tx)
 	if err != nil {
 		return Counts{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 	"stayledger/test/world"
 )
 
@@ -44,7 +45,7 @@ func severalBooks(t *testing.T) *world.World {
 func TestManyStatementsAreToldAsOne(t *testing.T) {
 	t.Parallel()
 	w := severalBooks(t)
-	f := statement.Filter{DateRange: "2025-12-01...2026-03-31", Sort: "startAt"}
+	f := statement.Filter{Dates: months("2025-12-01...2026-03-31"), Sort: "startAt"}
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for _, asOwner := range []bool{false, true} {
 			if err := statement.EachDetail(ctx, tx, f, asOwner, func(d *statement.Detail) error {
@@ -170,4 +171,13 @@ func TestRun(t *testing.T) {
 			t.Errorf("adjustments %d, received %d, left %d", r.Adjustments(), r.Received, r.Left)
 		}
 	}
+}
+
+// months are the dates of a filter.
+func months(text string) page.Dates {
+	span, err := day.ParseSpan(text)
+	if err != nil {
+		panic(err)
+	}
+	return page.Dates{DateRange: span}
 }

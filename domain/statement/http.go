@@ -194,7 +194,7 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := Filter{Month: &c.Month, PeriodIDs: c.ListingPeriodIDs, Sort: "listing"}
+	f := Filter{Month: &c.Month, PeriodIDs: page.Only(c.ListingPeriodIDs...), Sort: "listing"}
 	if c.Currency != nil {
 		f.Currency = strings.ToLower(*c.Currency)
 	}

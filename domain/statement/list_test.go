@@ -151,7 +151,7 @@ func TestSelectAndEach(t *testing.T) {
 	b.january()
 	january := b.save("2026-01", "inReview")
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		filter := statement.Filter{DateRange: "2026-01-01...2026-03-31", Sort: "startAt"}
+		filter := statement.Filter{Dates: months("2026-01-01...2026-03-31"), Sort: "startAt"}
 		ids, err := statement.Select(ctx, tx, filter)
 		if err != nil {
 			return err

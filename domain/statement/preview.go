@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // Preview is an unsaved layout and the statement to show it with.
@@ -74,7 +75,7 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 		}
 		return r, err
 	}
-	rows, err := selectRows(ctx, tx, &Filter{ListingIDs: []id.ID{p.ListingID}, Month: p.Month, Currency: strings.ToLower(p.Currency)})
+	rows, err := selectRows(ctx, tx, &Filter{ListingIDs: page.Only(p.ListingID), Month: p.Month, Currency: strings.ToLower(p.Currency)})
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ const specialAccounts = `(select
 
 // rowsAt are the rows of the given statements, as far as the actor may see them.
 func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
-	k := keyFilter{args: db.Args{}}
+	var k keyFilter
 	k.named(at)
 	q := queryOf(tx, &k)
 	rows, err := db.Select[row](ctx, tx, q.SQL("startAt"), q.Args)
@@ -195,8 +195,8 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	if len(open) == 0 {
 		return found, nil
 	}
-	k := keyFilter{args: db.Args{}}
-	k.and("start_at = any(@months)", "months", months)
+	var k keyFilter
+	k.And("start_at = any(@months)", db.Args{"months": months})
 	q := queryOf(tx, &k)
 	drafts, err := db.Select[key](ctx, tx, "select g.ownership_period_id, g.currency, g.start_at from "+q.From+" where g.id is null", db.Args{
 		"team": tx.Team, "this_month": q.Args["this_month"], "months": months,

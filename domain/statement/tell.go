@@ -179,7 +179,7 @@ func (t *told) journalStatus(r *row) ledger.JournalStatus {
 
 // list reads a page of the selected statements.
 func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool) (*page.Page[Statement], error) {
-	q, err := selection(ctx, tx, f)
+	q, err := f.query(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,23 +194,12 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	return &page.Page[Statement]{Data: statements, Pagination: rows.Pagination}, nil
 }
 
-func selection(ctx context.Context, tx *db.Tx, f *Filter) (page.Query, error) {
-	var at []key
-	if len(f.StatementIDs) > 0 {
-		var err error
-		if at, err = resolve(ctx, tx, f.StatementIDs); err != nil {
-			return page.Query{}, err
-		}
-	}
-	return f.query(tx, at), nil
-}
-
 func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
-	q, err := selection(ctx, tx, f)
+	q, err := f.query(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.Select[row](ctx, tx, q.SQL(f.Sort), q.Args)
+	rows, err := db.Select[row](ctx, tx, q.SQL(string(f.Sort)), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("select statements: %w", err)
 	}

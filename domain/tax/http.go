@@ -46,25 +46,25 @@ func endpoints() []api.Endpoint {
 	}
 }
 
+// listSort is an order of tax rates.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort   string  `query:"sort" enum:"name,-name,basisPoints,-basisPoints,createdAt,-createdAt" default:"name"`
-	IDs    []id.ID `query:"ids"`
-	Status Status  `query:"status"`
-	Search string  `query:"search" maxLength:"200" doc:"Part of the name."`
+	Sort   listSort `query:"sort" default:"name"`
+	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status Status   `query:"status"`
+	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Rate], error) {
 	q := query(tx)
-	if in.IDs != nil {
-		q.And("id = any(@ids::uuid[])", db.Args{"ids": in.IDs})
-	}
-	if in.Status != "" {
-		q.And("status = @status", db.Args{"status": in.Status})
-	}
-	if in.Search != "" {
-		q.And("name ilike @search", db.Args{"search": page.Like(in.Search)})
-	}
+	q.IDs("id = any(?)", in.IDs)
+	q.Narrow("status = ?", in.Status)
+	q.Search(in.Search, "name")
 	return page.List[Rate](ctx, tx, q, in.Params, in.Sort)
 }
 

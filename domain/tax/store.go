@@ -54,12 +54,11 @@ func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: "tax_rate", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{
-			"name": {Expr: "name", Text: true}, "basisPoints": {Expr: "basis_points"}, "createdAt": {Expr: "created_at"},
-		},
-		Default: "name", ID: "id",
+		Sorts: sorts, Default: "name", ID: "id",
 	}
 }
+
+var sorts = page.Sorts{{Name: "name", Expr: "name", Text: true}, {Name: "basisPoints", Expr: "basis_points"}, {Name: "createdAt", Expr: "created_at"}}
 
 func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)

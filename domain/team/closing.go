@@ -90,7 +90,7 @@ type listClosingsInput struct {
 func closings(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: closingColumns, From: "team_books_closing c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{"createdAt": {Expr: "c.created_at"}}, Default: "-createdAt", ID: "c.id",
+		Sorts: page.Sorts{{Name: "createdAt", Expr: "c.created_at"}}, Default: "-createdAt", ID: "c.id",
 	}
 }
 

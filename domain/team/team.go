@@ -186,13 +186,21 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	return team, Announce(ctx, tx)
 }
 
+var sorts = page.Sorts{{Name: "name", Expr: "t.name", Text: true}, {Name: "createdAt", Expr: "t.created_at"}}
+
+// listSort is an order of teams.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
 type listInput struct {
 	page.Params
-	Sort   string  `query:"sort" enum:"name,-name,createdAt,-createdAt" doc:"Default name."`
-	IDs    []id.ID `query:"ids"`
-	Status Status  `query:"status"`
-	Type   Type    `query:"type"`
-	Search string  `query:"search" maxLength:"200" doc:"Part of the name."`
+	Sort   listSort `query:"sort" doc:"Default name."`
+	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status Status   `query:"status"`
+	Type   Type     `query:"type"`
+	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
 // handler knows the journals that follow the team's settings.
@@ -224,23 +232,12 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], error) {
-	q := page.Query{
-		Columns: columns, From: "team t", Default: "name", ID: "t.id",
-		Sorts: page.Sorts{"name": {Expr: "t.name", Text: true}, "createdAt": {Expr: "t.created_at"}},
-	}
+	q := page.Query{Columns: columns, From: "team t", Sorts: sorts, Default: "name", ID: "t.id"}
 	q.And("t.team_id = any(@managed::uuid[])", db.Args{"managed": tx.Teams})
-	if in.IDs != nil {
-		q.And("t.id = any(@ids)", db.Args{"ids": in.IDs})
-	}
-	if in.Status != "" {
-		q.And("t.status = @status", db.Args{"status": string(in.Status)})
-	}
-	if in.Type != "" {
-		q.And("t.type = @type", db.Args{"type": string(in.Type)})
-	}
-	if in.Search != "" {
-		q.And("t.name ilike @search", db.Args{"search": page.Like(in.Search)})
-	}
+	q.IDs("t.id = any(?)", in.IDs)
+	q.Narrow("t.status = ?", in.Status)
+	q.Narrow("t.type = ?", in.Type)
+	q.Search(in.Search, "t.name")
 	out, err := page.List[Team](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

@@ -2,12 +2,10 @@ package transaction
 
 import (
 	"context"
-	"strings"
 
 	"stayledger/domain/bank"
 	"stayledger/domain/ledger"
 	"stayledger/domain/operation"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -17,106 +15,85 @@ import (
 
 // Filter selects transactions: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	Type                    []Type       `query:"type" json:"type,omitempty" enum:"deposit,expense,transfer,payout"`
-	Status                  Status       `query:"status" json:"status,omitempty" enum:"active,inactive"`
-	IsOpeningBalance        *bool        `query:"isOpeningBalance" json:"isOpeningBalance,omitempty"`
-	IsLocked                *bool        `query:"isLocked" json:"isLocked,omitempty" doc:"Whether anything holds the journal."`
-	HasActiveJournalEntries *bool        `query:"hasActiveJournalEntries" json:"hasActiveJournalEntries,omitempty"`
-	AccountID               *id.ID       `query:"accountId" json:"accountId,omitempty" doc:"The transaction's own account, its payment's or a line's."`
-	Last4                   []string     `query:"last4" json:"last4,omitempty" doc:"Last digits of the transaction's own bank account or its payment's."`
-	ContactID               *id.ID       `query:"contactId" json:"contactId,omitempty" doc:"The transaction's contact or a line's."`
-	ListingIDs              []id.ID      `query:"listingIds" json:"listingIds,omitempty"`
-	DateRange               string       `query:"dateRange" format:"date-range" json:"dateRange,omitempty" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
-	PaidAtRange             string       `query:"paidAtRange" format:"date-range" json:"paidAtRange,omitempty" doc:"The same for the date on which money moved; an open bill has none."`
-	IsDateRangeEndInclusive *bool        `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true"`
-	PaidStatus              []PaidStatus `query:"paidStatus" json:"paidStatus,omitempty"`
-	Reconciled              *bool        `query:"reconciled" json:"reconciled,omitempty"`
-	MatchedByBankRule       *bool        `query:"matchedByBankRule" json:"matchedByBankRule,omitempty" doc:"Whether a bank rule matched a bank record of the transaction."`
-	RecurringTemplateID     *id.ID       `query:"recurringTemplateId" json:"recurringTemplateId,omitempty"`
-	UniqueRefs              []string     `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
-	ShortRefs               []string     `query:"shortRefs" json:"shortRefs,omitempty"`
-	IDs                     []string     `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
-	Search                  string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
-	Amount                  string       `query:"amount" json:"amount,omitempty" pattern:"^-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?(,-?[0-9]{1,16}(\\.\\.\\.-?[0-9]{1,16})?){0,9}$" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
-	ConnectionID            string       `query:"connectionId" json:"connectionId,omitempty" enum:"null" doc:"null: not written by a connection."`
+	Type                    []Type     `query:"type" json:"type,omitempty" enum:"deposit,expense,transfer,payout"`
+	Status                  Status     `query:"status" json:"status,omitempty" enum:"active,inactive"`
+	IsOpeningBalance        *bool      `query:"isOpeningBalance" json:"isOpeningBalance,omitempty"`
+	IsLocked                *bool      `query:"isLocked" json:"isLocked,omitempty" doc:"Whether anything holds the journal."`
+	HasActiveJournalEntries *bool      `query:"hasActiveJournalEntries" json:"hasActiveJournalEntries,omitempty"`
+	AccountIDs              page.IDs   `query:"accountIds" json:"accountIds,omitempty" doc:"The transaction's own account, its payment's or a line's."`
+	AccountID               *page.Pick `query:"accountId" json:"accountId,omitempty" deprecated:"true" doc:"Former name of accountIds."`
+	Last4                   []string   `query:"last4" json:"last4,omitempty" pattern:"^[0-9]{4}$" doc:"Last digits of the transaction's own bank account or its payment's."`
+	ContactIDs              page.IDs   `query:"contactIds" json:"contactIds,omitempty" doc:"The transaction's contact or a line's."`
+	ContactID               *page.Pick `query:"contactId" json:"contactId,omitempty" deprecated:"true" doc:"Former name of contactIds."`
+	ListingIDs              page.IDs   `query:"listingIds" json:"listingIds,omitempty"`
+	page.Dates
+	PaidAtRange          day.Span     `query:"paidAtRange" json:"paidAtRange,omitzero" doc:"The same for the date on which money moved; an open bill has none."`
+	PaidStatus           []PaidStatus `query:"paidStatus" json:"paidStatus,omitempty"`
+	Reconciled           *bool        `query:"reconciled" json:"reconciled,omitempty"`
+	MatchedByBankRule    *bool        `query:"matchedByBankRule" json:"matchedByBankRule,omitempty" doc:"Whether a bank rule matched a bank record of the transaction."`
+	RecurringTemplateIDs page.IDs     `query:"recurringTemplateIds" json:"recurringTemplateIds,omitempty"`
+	RecurringTemplateID  *page.Pick   `query:"recurringTemplateId" json:"recurringTemplateId,omitempty" deprecated:"true" doc:"Former name of recurringTemplateIds."`
+	UniqueRefs           []string     `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
+	ShortRefs            []string     `query:"shortRefs" json:"shortRefs,omitempty"`
+	IDs                  page.IDs     `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	Search               string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
+	Amount               money.Ranges `query:"amount" json:"amount,omitempty" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
+	ConnectionIDs        page.Refs    `query:"connectionIds" json:"connectionIds,omitempty" doc:"null: not written by a connection."`
+	ConnectionID         *page.Ref    `query:"connectionId" json:"connectionId,omitempty" deprecated:"true" doc:"Former name of connectionIds."`
 
 	// reader is for whom a soft close does not hold when he is one of its posters; nobody in an export.
 	reader id.ID
 }
 
-// Resolve refuses what no pattern can check: date ranges, amounts, and the items of lists (PAG-33).
-func (f Filter) Resolve() []apierr.Issue {
-	var issues []apierr.Issue
-	refuse := func(wrong bool, message, code, field string) {
-		if wrong {
-			issues = append(issues, apierr.Issue{Message: message, Code: code, Path: []any{field}, Schema: "query"})
-		}
-	}
-	_, err := f.dates(f.DateRange)
-	refuse(f.DateRange != "" && err != nil, "Value is not a date range", "dateRange", "dateRange")
-	_, err = f.dates(f.PaidAtRange)
-	refuse(f.PaidAtRange != "" && err != nil, "Value is not a date range", "dateRange", "paidAtRange")
-	_, _, ok := money.ParseRanges(f.Amount)
-	refuse(f.Amount != "" && !ok, "Value is not an amount or a range of amounts", "malformed", "amount")
-	for _, text := range f.IDs {
-		_, err := id.Parse(strings.TrimPrefix(text, "!"))
-		refuse(err != nil, "Value is not a uuid", "uuid", "ids")
-	}
-	for _, digits := range f.Last4 {
-		refuse(len(digits) != 4 || strings.Trim(digits, "0123456789") != "", "Value is not four digits", "malformed", "last4")
-	}
-	return issues
-}
-
-func (f Filter) dates(given string) (day.Range, error) {
-	return day.ParseRange(given, f.IsDateRangeEndInclusive == nil || *f.IsDateRangeEndInclusive)
-}
-
 var sorts = page.Sorts{
-	"date":        {Expr: "t.date"},
-	"amount":      {Expr: "t.total"},
-	"createdAt":   {Expr: "t.created_at"},
-	"description": {Expr: "t.description", Text: true, Nullable: true},
+	{Name: "date", Expr: "t.date"}, {Name: "amount", Expr: "t.total"}, {Name: "createdAt", Expr: "t.created_at"},
+	{Name: "description", Expr: "t.description", Text: true, Nullable: true},
 }
 
-const anyLine = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
+// Sort is an order of transactions.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
+const (
+	// ofConnection is the connection of a transaction: none is written by one.
+	ofConnection = "null::uuid"
+	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
+)
 
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
 		Columns: columns(false), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: sorts, Default: "-date", ID: "t.id",
 	}
-	with := func(given bool, condition, name string, value any) {
-		if given {
-			q.And(condition, db.Args{name: value})
-		}
-	}
-	with(f.Type != nil, "t.type = any(@types)", "types", f.Type)
-	with(f.Status != "", "t.status = @status", "status", f.Status)
-	with(f.UniqueRefs != nil, "t.unique_ref = any(@unique_refs)", "unique_refs", f.UniqueRefs)
-	with(f.ShortRefs != nil, "t.short_ref = any(@short_refs)", "short_refs", f.ShortRefs)
-	with(f.RecurringTemplateID != nil, "t.recurring_template_id = @template", "template", f.RecurringTemplateID)
-	with(f.AccountID != nil, "(t.account_id = @account or t.payment_account_id = @account or "+anyLine+"l.account_id = @account))", "account", f.AccountID)
-	with(f.Last4 != nil, `(a.banking_last4 = any(@last4) or exists (select from account p where p.team_id = t.team_id and p.id = t.payment_account_id
-		and p.banking_last4 = any(@last4)))`, "last4", f.Last4)
-	with(f.ContactID != nil, "(t.contact_id = @contact or "+anyLine+"l.contact_id = @contact))", "contact", f.ContactID)
-	with(f.ListingIDs != nil, anyLine+"l.listing_id = any(@listings))", "listings", f.ListingIDs)
-	with(f.Search != "", `(t.description ilike @search or t.unique_ref ilike @search or t.short_ref ilike @search or c.name ilike @search)`,
-		"search", page.Like(f.Search))
-	with(f.PaidStatus != nil, paidStatus+" = any(@paid_status)", "paid_status", f.PaidStatus)
+	const (
+		onAccount = "t.account_id = any(?) or t.payment_account_id = any(?) or " + anyLine + "l.account_id = any(?))"
+		ofContact = "t.contact_id = any(?) or " + anyLine + "l.contact_id = any(?))"
+		moved     = "case when " + paidStatus + " = 'paid' then coalesce(t.payment_date, t.date) end"
+	)
+	q.IDs("t.id = any(?)", f.IDs)
+	q.Narrow("t.type = any(?)", f.Type)
+	q.Narrow("t.status = ?", f.Status)
+	q.Narrow("t.unique_ref = any(?)", f.UniqueRefs)
+	q.Narrow("t.short_ref = any(?)", f.ShortRefs)
+	q.IDs("t.recurring_template_id = any(?)", f.RecurringTemplateIDs)
+	q.IDs("t.recurring_template_id = any(?)", f.RecurringTemplateID.List())
+	q.IDs(onAccount, f.AccountIDs)
+	q.IDs(onAccount, f.AccountID.List())
+	q.Narrow(`(a.banking_last4 = any(?) or exists (select from account p where p.team_id = t.team_id and p.id = t.payment_account_id
+		and p.banking_last4 = any(?)))`, f.Last4)
+	q.IDs(ofContact, f.ContactIDs)
+	q.IDs(ofContact, f.ContactID.List())
+	q.IDs(anyLine+"l.listing_id = any(?))", f.ListingIDs)
+	q.Refs(ofConnection, f.ConnectionIDs)
+	q.Refs(ofConnection, f.ConnectionID.List())
+	q.Search(f.Search, "t.description", "t.unique_ref", "t.short_ref", "c.name")
+	q.Narrow(paidStatus+" = any(?)", f.PaidStatus)
 	f.byState(&q)
-	q.Pick(f.IDs)
-	if dates, err := f.dates(f.DateRange); f.DateRange != "" && err == nil {
-		q.And("t.date >= @from and t.date < @to", db.Args{"from": dates.From, "to": dates.To})
-	}
-	if dates, err := f.dates(f.PaidAtRange); f.PaidAtRange != "" && err == nil {
-		q.And(paidStatus+" = 'paid' and coalesce(t.payment_date, t.date) >= @paid_from and coalesce(t.payment_date, t.date) < @paid_to",
-			db.Args{"paid_from": dates.From, "paid_to": dates.To})
-	}
-	if lows, highs, ok := money.ParseRanges(f.Amount); ok {
-		q.And("exists (select from unnest(@lows::bigint[], @highs::bigint[]) as r (low, high) where t.total between r.low and r.high)",
-			db.Args{"lows": lows, "highs": highs})
-	}
+	q.Dates("t.date", f.Dates)
+	q.Days(moved, f.PaidAtRange, f.IsDateRangeEndInclusive)
+	q.Amounts("t.total", f.Amount)
 	return q
 }
 
@@ -125,29 +102,16 @@ func (f *Filter) byState(q *page.Query) {
 	if f.IsLocked != nil {
 		q.Args["reader"] = f.reader
 	}
-	for _, c := range []struct {
-		condition string
-		wanted    *bool
-	}{
-		{"t.is_opening_balance", f.IsOpeningBalance},
-		{ledger.HeldSource("t.id"), f.IsLocked},
-		{"exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries},
-		{"exists (" + bank.RecordsOfTransaction + ")", f.Reconciled},
-		{"exists (" + bank.RecordsOfTransaction + " and b.matched_by_bank_rule is not null)", f.MatchedByBankRule},
-	} {
-		switch {
-		case c.wanted == nil:
-		case *c.wanted:
-			q.And(c.condition, nil)
-		default:
-			q.And("not "+c.condition, nil)
-		}
-	}
+	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
+	q.Whether(ledger.HeldSource("t.id"), f.IsLocked)
+	q.Whether("exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries)
+	q.Whether("exists ("+bank.RecordsOfTransaction+")", f.Reconciled)
+	q.Whether("exists ("+bank.RecordsOfTransaction+" and b.matched_by_bank_rule is not null)", f.MatchedByBankRule)
 }
 
 type listInput struct {
 	page.Params
-	Sort string `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -date."`
+	Sort Sort `query:"sort" doc:"Default -date."`
 	Filter
 	IncludeLines bool `query:"includeLines" doc:"With lines; a page of more than 20000 is refused with tooManyLines at limit and context.suggestedLimit."`
 	operation.Include

@@ -78,6 +78,7 @@ func TestListFilters(t *testing.T) {
 		"one amount":          {[]string{"amount", "200"}, "repair 100%"},
 		"amounts":             {[]string{"amount", "100...200"}, "payout repair 100%"},
 		"no connection":       {[]string{"connectionId", "null", "type", "payout"}, "payout"},
+		"a connection":        {[]string{"connectionIds", guest.String()}, ""},
 		"month":               {[]string{"dateRange", "2026-02"}, "repair 100%"},
 	}
 	for name, test := range tests {
@@ -89,7 +90,7 @@ func TestListFilters(t *testing.T) {
 		{"amount", "1..2"},
 		{"amount", "200...100"},
 		{"amount", "x"},
-		{"connectionId", guest.String()},
+		{"connectionId", "none"},
 		{"type", "gift"},
 		{"sort", "-contact"},
 		{"status", "all"},

@@ -45,20 +45,18 @@ func openings(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: "l.listing_id, t.total as amount, t.currency, t.updated_at, t.id as transaction_id", From: openingFrom,
 		Where: []string{openingOnly}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{"listingId": {Expr: "l.listing_id"}}, Default: "listingId", ID: "t.id",
+		Sorts: page.Sorts{{Name: "listingId", Expr: "l.listing_id"}}, Default: "listingId", ID: "t.id",
 	}
 }
 
 type listOpenings struct {
 	page.Params
-	ListingIDs []id.ID `query:"listingIds"`
+	ListingIDs page.IDs `query:"listingIds"`
 }
 
 func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Opening], error) {
 	q := openings(tx)
-	if in.ListingIDs != nil {
-		q.And("l.listing_id = any(@listings)", db.Args{"listings": in.ListingIDs})
-	}
+	q.IDs("l.listing_id = any(?)", in.ListingIDs)
 	return page.List[Opening](ctx, tx, q, in.Params, "")
 }
 

@@ -65,11 +65,11 @@ var (
 
 type listTemplatesInput struct {
 	page.Params
-	Sort   string  `query:"sort" enum:"date,-date,amount,-amount,createdAt,-createdAt,description,-description" doc:"Default -createdAt."`
-	IDs    []id.ID `query:"ids"`
-	Status Status  `query:"status" enum:"active,inactive"`
-	Type   []Type  `query:"type" enum:"deposit,expense,transfer,payout"`
-	Search string  `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
+	Sort   Sort     `query:"sort" doc:"Default -createdAt."`
+	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status Status   `query:"status" enum:"active,inactive"`
+	Type   []Type   `query:"type" enum:"deposit,expense,transfer,payout"`
+	Search string   `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
 }
 
 func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*page.Page[Template], error) {
@@ -77,18 +77,10 @@ func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*pag
 		Columns: templateColumns(), From: templateFrom, Sorts: sorts, Default: "-createdAt", ID: "t.id",
 		Where: []string{"t.team_id = @team"}, Args: db.Args{"team": tx.Team},
 	}
-	if in.IDs != nil {
-		q.And("t.id = any(@ids)", db.Args{"ids": in.IDs})
-	}
-	if in.Status != "" {
-		q.And("t.status = @status", db.Args{"status": in.Status})
-	}
-	if in.Type != nil {
-		q.And("t.type = any(@types)", db.Args{"types": in.Type})
-	}
-	if in.Search != "" {
-		q.And("(t.description ilike @search or t.unique_ref ilike @search or c.name ilike @search)", db.Args{"search": page.Like(in.Search)})
-	}
+	q.IDs("t.id = any(?)", in.IDs)
+	q.Narrow("t.status = ?", in.Status)
+	q.Narrow("t.type = any(?)", in.Type)
+	q.Search(in.Search, "t.description", "t.unique_ref", "c.name")
 	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, "jsonb_array_length(t.lines)"); err != nil {
 		return nil, err
 	}

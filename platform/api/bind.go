@@ -15,7 +15,6 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
-	"stayledger/platform/id"
 )
 
 // param is one declared path, query or header parameter, prepared once per endpoint.
@@ -33,6 +32,7 @@ type param struct {
 	pattern  *regexp.Regexp
 	min, max *int64
 	maxItems int
+	unique   bool
 	format   string
 }
 
@@ -40,13 +40,12 @@ type param struct {
 type Resolver interface{ Resolve() []apierr.Issue }
 
 var (
-	idType      = reflect.TypeFor[id.ID]()
-	dateFormats = map[reflect.Type]string{
-		reflect.TypeFor[day.Day](): "date", reflect.TypeFor[day.Month](): monthFormat, reflect.TypeFor[day.Instant](): "date-time",
-	}
 	cursorType = reflect.TypeFor[Cursor]()
 	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
+
+// isText says that values of a type are read from one text, whatever they are inside.
+func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
 
 // params reads the declared parameters of an input type, embedded structs included.
 func params(t reflect.Type, prefix []int) []param {
@@ -73,13 +72,14 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 	if p.typ.Kind() == reflect.Pointer {
 		p.pointer, p.typ = true, p.typ.Elem()
 	}
-	if p.typ.Kind() == reflect.Slice {
+	if p.typ.Kind() == reflect.Slice && !isText(p.typ) {
 		p.slice, p.typ = true, p.typ.Elem()
 	}
 	p.mustBind()
 	if p.format = f.Tag.Get("format"); p.format == "" {
-		p.format = dateFormats[p.typ]
+		p.format = formatOf(p.typ)
 	}
+	p.unique = f.Tag.Get("uniqueItems") == "true"
 	if items, err := strconv.Atoi(f.Tag.Get("maxItems")); err == nil {
 		p.maxItems = items
 	}
@@ -99,7 +99,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 func (p *param) mustBind() {
 	switch {
 	case p.slice && p.pointer:
-	case p.typ == cursorType, reflect.PointerTo(p.typ).Implements(textType):
+	case p.typ == cursorType, isText(p.typ):
 		return
 	case slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.String}, p.typ.Kind()):
 		return
@@ -226,6 +226,11 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 			if issue := p.setOne(out.Index(i), part); issue != nil {
 				return issue
 			}
+			if p.unique && slices.Contains(parts[:i], part) {
+				issue := p.issue("List holds an item twice", "unique")
+				issue.Path = append(issue.Path, i)
+				return &issue
+			}
 		}
 		field.Set(out)
 		return nil
@@ -252,15 +257,10 @@ func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 	if p.enum != nil && !slices.Contains(p.enum, text) {
 		return refuse("Value is not one of the allowed values", "enum")
 	}
-	switch {
-	case p.typ == idType:
-		parsed, err := id.Parse(text)
-		if err != nil {
-			return refuse("Value is not a uuid", "uuid")
-		}
-		v.Set(reflect.ValueOf(parsed))
-		return nil
-	case reflect.PointerTo(p.typ).Implements(textType):
+	if _, message, code := format(p.format, text); message != "" {
+		return refuse(message, code)
+	}
+	if isText(p.typ) {
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil { //nolint:errcheck,forcetypeassert // just checked
 			return refuse("Value is malformed", "malformed")
 		}

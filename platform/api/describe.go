@@ -16,6 +16,8 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 const refPrefix = "#/components/schemas/"
@@ -31,6 +33,11 @@ func newRegistry() huma.Registry {
 	r.RegisterTypeAlias(reflect.TypeFor[day.Day](), reflect.TypeFor[dateText]())
 	r.RegisterTypeAlias(reflect.TypeFor[day.Month](), reflect.TypeFor[monthText]())
 	r.RegisterTypeAlias(reflect.TypeFor[day.Instant](), reflect.TypeFor[instantText]())
+	r.RegisterTypeAlias(reflect.TypeFor[day.Span](), reflect.TypeFor[spanText]())
+	r.RegisterTypeAlias(reflect.TypeFor[page.Pick](), reflect.TypeFor[pickText]())
+	r.RegisterTypeAlias(reflect.TypeFor[page.Ref](), reflect.TypeFor[refText]())
+	r.RegisterTypeAlias(reflect.TypeFor[money.Range](), reflect.TypeFor[amountText]())
+	r.RegisterTypeAlias(reflect.TypeFor[money.Ranges](), reflect.TypeFor[amountsText]())
 	return r
 }
 
@@ -40,7 +47,14 @@ type (
 	monthText string
 
 	instantText string
+	spanText    string
+	pickText    string
+	refText     string
+	amountText  string
+	amountsText string
 )
+
+const uuidForm = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 // Schema describes an instant.
 func (instantText) Schema(huma.Registry) *huma.Schema {
@@ -49,7 +63,33 @@ func (instantText) Schema(huma.Registry) *huma.Schema {
 
 // Schema describes an identifier.
 func (uuidText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: "uuid", Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
+	return &huma.Schema{Type: "string", Format: "uuid", Pattern: "^" + uuidForm + "$"}
+}
+
+// Schema describes a range of dates.
+func (spanText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: rangeFormat}
+}
+
+// Schema describes an id to select or to leave out.
+func (pickText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: pickFormat, Pattern: "^!?" + uuidForm + "$"}
+}
+
+// Schema describes a reference, or null, to select or to leave out.
+func (refText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: refFormat, Pattern: "^!?(null|unmapped|" + uuidForm + ")$"}
+}
+
+// Schema describes an amount or a range of amounts.
+func (amountText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: amountFormat, Pattern: money.RangePattern}
+}
+
+// Schema describes amounts and ranges of amounts, separated by commas.
+func (amountsText) Schema(huma.Registry) *huma.Schema {
+	one := strings.Trim(money.RangePattern, "^$")
+	return &huma.Schema{Type: "string", Format: amountsFormat, Pattern: "^" + one + "(," + one + "){0,9}$"}
 }
 
 // Schema describes a civil date.
@@ -234,7 +274,7 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 				}
 			}
 		}
-		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description}
+		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description, Deprecated: schema.Deprecated}
 		if pa.slice {
 			schema.MaxItems = &pa.maxItems
 			no := false

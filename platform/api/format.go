@@ -2,19 +2,36 @@ package api
 
 import (
 	"net/mail"
+	"reflect"
 	"regexp"
 	"sync"
 	"time"
 
 	"stayledger/platform/day"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
-// Formats of texts that hold dates, beside those of JSON Schema. Fields and parameters of type string declare them with the tag format.
+// Formats of texts beside those of JSON Schema. Each belongs to a type that binds it, or is declared with the tag format.
 const (
-	monthFormat = "month"
-	rangeFormat = "date-range" // YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD
+	monthFormat    = "month"
+	rangeFormat    = "date-range"    // YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD
+	boundaryFormat = "date-boundary" // YYYY, YYYY-MM or YYYY-MM-DD
+	pickFormat     = "uuid-filter"   // a uuid, with a leading "!" to leave it out
+	refFormat      = "reference-filter"
+	amountFormat   = "amount-range"
+	amountsFormat  = "amount-ranges"
 )
+
+// typeFormats are the formats of the types that are read from a text.
+var typeFormats = map[reflect.Type]string{
+	reflect.TypeFor[id.ID](): "uuid", reflect.TypeFor[day.Day](): "date", reflect.TypeFor[day.Month](): monthFormat,
+	reflect.TypeFor[day.Instant](): "date-time", reflect.TypeFor[day.Span](): rangeFormat, reflect.TypeFor[page.Pick](): pickFormat,
+	reflect.TypeFor[page.Ref](): refFormat, reflect.TypeFor[money.Range](): amountFormat, reflect.TypeFor[money.Ranges](): amountsFormat,
+}
+
+func formatOf(t reflect.Type) string { return typeFormats[t] }
 
 const (
 	dateOutOfRange = "Date is before 1990 or more than ten years ahead"
@@ -25,7 +42,7 @@ const (
 func outside(format, text string, accepted day.Range) bool {
 	var days day.Range
 	switch format {
-	case "date", monthFormat, rangeFormat:
+	case "date", monthFormat, rangeFormat, boundaryFormat:
 		var err error
 		if days, err = day.ParseRange(text, true); err != nil {
 			return false
@@ -53,9 +70,24 @@ func format(name, text string) (known bool, message, code string) {
 	case "uuid":
 		message, code = "Value is not a uuid", "uuid"
 		_, err = id.Parse(text)
+	case pickFormat:
+		message, code = "Value is not a uuid", "uuid"
+		err = new(page.Pick).UnmarshalText([]byte(text))
+	case refFormat:
+		message, code = "Value is neither a uuid nor null", "uuid"
+		err = new(page.Ref).UnmarshalText([]byte(text))
+	case amountFormat, amountsFormat:
+		message, code = "Value is not an amount or a range of amounts", "malformed"
+		err = new(money.Ranges).UnmarshalText([]byte(text))
 	case "date":
 		message, code = "Value is not a date", "date"
 		_, err = day.Parse(text)
+	case boundaryFormat:
+		message, code = "Value is not a date", "date"
+		_, _, err = day.ParseBoundary(text)
+	case rangeFormat:
+		message, code = "Value is not a date range", "dateRange"
+		_, err = day.ParseSpan(text)
 	case "date-time":
 		message, code = "Value is not a date-time", "dateTime"
 		_, err = time.Parse(time.RFC3339Nano, text)

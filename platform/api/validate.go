@@ -421,7 +421,8 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 		checkable(r, name, s.AnyOf[0], seen)
 	}
 	switch s.Format {
-	case "", "uuid", "date", "date-time", monthFormat, rangeFormat, "email", "int32", "int64", "double", "float":
+	case "", "uuid", "date", "date-time", monthFormat, rangeFormat, boundaryFormat, pickFormat, refFormat, amountFormat, amountsFormat, "email", "int32", "int64",
+		"double", "float":
 	default:
 		panic("schema " + name + " uses the format " + s.Format + ", which bodies are not checked against")
 	}

@@ -14,23 +14,13 @@ type Range struct {
 	To Day
 }
 
-// ParseRange reads the query parameter dateRange: YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. A single value stands for
-// its full period, so 2024 and 2024-01-01...2024-12-31 are the same range. Without endInclusive (the parameter
-// isDateRangeEndInclusive) the last day of the period is left out; of a single day, or of a range that starts and ends on one
-// day, nothing is left: the range is empty and that is no error. Another form, a day that does not exist included, is ErrFormat;
-// an end before the start is ErrOrder. Rules PAG-33, PAG-34, PAG-35.
+// ParseRange gives the days of a span: those of ParseSpan, whose last day counts when endInclusive says so. It fails as ParseSpan does.
 func ParseRange(s string, endInclusive bool) (Range, error) {
-	first, last, err := parseEnds(s)
+	span, err := ParseSpan(s)
 	if err != nil {
 		return Range{}, err
 	}
-	if last.Before(first) {
-		return Range{}, ErrOrder
-	}
-	if !endInclusive {
-		return Range{first, last}, nil
-	}
-	return Range{first, last.AddDays(1)}, nil
+	return span.Range(&endInclusive), nil
 }
 
 func parseEnds(s string) (first, last Day, err error) {

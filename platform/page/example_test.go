@@ -9,7 +9,7 @@ import (
 func Example() {
 	q := page.Query{
 		Columns: "id, name", From: "contact", ID: "id", Default: "name",
-		Sorts: page.Sorts{"name": {Expr: "name", Text: true}},
+		Sorts: page.Sorts{{Name: "name", Expr: "name", Text: true}},
 	}
 	q.And("team_id = @team", map[string]any{"team": "…"})
 	fmt.Println(q.SQL("-name"))

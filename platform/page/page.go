@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 )
 
 const maxSafe = 1<<53 - 1
@@ -85,8 +85,10 @@ type Page[T any] struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Column is something a list can be sorted by.
-type Column struct {
+// Sort is something that a list can be sorted by.
+type Sort struct {
+	// Name is what callers know it by.
+	Name string
 	Expr string
 	// Text sorts case-insensitively.
 	Text bool
@@ -94,8 +96,27 @@ type Column struct {
 	Nullable bool
 }
 
-// Sorts are the columns of a list by their public name.
-type Sorts map[string]Column
+// Sorts are what a list can be sorted by, in the order in which the description lists them.
+type Sorts []Sort
+
+// Enum are the values of the parameter sort: each name, ascending and, with a leading "-", descending.
+func (s Sorts) Enum() []string {
+	values := make([]string, 0, 2*len(s))
+	for _, by := range s {
+		values = append(values, by.Name, "-"+by.Name)
+	}
+	return values
+}
+
+// of finds what a signed sort such as "-name" names.
+func (s Sorts) of(sort string) (by Sort, descending, known bool) {
+	name, descending := strings.CutPrefix(sort, "-")
+	i := slices.IndexFunc(s, func(by Sort) bool { return by.Name == name })
+	if i < 0 {
+		return Sort{}, false, false
+	}
+	return s[i], descending, true
+}
 
 // Query is a list: its columns and tables, the conditions that hold, and how it can be sorted.
 type Query struct {
@@ -112,58 +133,23 @@ type Query struct {
 	Then string
 }
 
-// And adds a condition with its arguments.
-func (q *Query) And(condition string, args db.Args) {
-	q.Where = append(q.Where, condition)
-	if q.Args == nil {
-		q.Args = db.Args{}
-	}
-	maps.Copy(q.Args, args)
-}
-
-// Pick narrows a list to some ids, and to all but those with a leading "!". The edge has checked their form.
-func (q *Query) Pick(list []string) {
-	var only, but []id.ID
-	for _, text := range list {
-		v, err := id.Parse(strings.TrimPrefix(text, "!"))
-		switch {
-		case err != nil:
-		case strings.HasPrefix(text, "!"):
-			but = append(but, v)
-		default:
-			only = append(only, v)
-		}
-	}
-	if only != nil {
-		q.And(q.ID+" = any(@ids)", db.Args{"ids": only})
-	}
-	if but != nil {
-		q.And(q.ID+" <> all(@excluded)", db.Args{"excluded": but})
-	}
-}
-
 // Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to the default: the
 // edge has refused it already.
 func (q *Query) Order(sort string) string {
-	if sort == "" {
-		sort = q.Default
-	}
-	name, descending := strings.CutPrefix(sort, "-")
-	c, ok := q.Sorts[name]
-	if !ok {
-		name, descending = strings.CutPrefix(q.Default, "-")
-		c = q.Sorts[name]
+	by, descending, known := q.Sorts.of(sort)
+	if !known {
+		by, descending, _ = q.Sorts.of(q.Default)
 	}
 	direction := ""
 	if descending {
 		direction = " desc"
 	}
-	expr := c.Expr
-	if c.Text {
-		expr += ` collate "case_insensitive"`
+	order := by.Expr
+	if by.Text {
+		order += ` collate "case_insensitive"`
 	}
-	order := expr + direction
-	if c.Nullable {
+	order += direction
+	if by.Nullable {
 		order += " nulls last"
 	}
 	order += ", " + q.ID + direction
@@ -193,7 +179,7 @@ const MaxLines = 20_000
 // page is so small that rows of at most a thousand lines cannot be too many.
 //
 //nolint:revive // a list's query, its page and its order, and the lines
-func Bound(ctx context.Context, tx *db.Tx, q Query, p Params, sort, lines string) error {
+func Bound[S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S, lines string) error {
 	const most = 1000 // lines of one row
 	if p.Limit <= MaxLines/most {
 		return nil
@@ -201,7 +187,7 @@ func Bound(ctx context.Context, tx *db.Tx, q Query, p Params, sort, lines string
 	q.Columns = lines + " as lines"
 	args := maps.Clone(q.Args)
 	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	counts, err := db.Select[int64](ctx, tx, q.SQL(sort)+" limit @page_limit offset @page_rows", args)
+	counts, err := db.Select[int64](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
@@ -219,13 +205,13 @@ func Bound(ctx context.Context, tx *db.Tx, q Query, p Params, sort, lines string
 }
 
 // List reads one page and the total.
-func List[T any](ctx context.Context, tx *db.Tx, q Query, p Params, sort string) (*Page[T], error) {
+func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S) (*Page[T], error) {
 	args := maps.Clone(q.Args)
 	if args == nil {
 		args = db.Args{}
 	}
 	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	rows, err := db.Select[T](ctx, tx, q.SQL(sort)+" limit @page_limit offset @page_rows", args)
+	rows, err := db.Select[T](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}

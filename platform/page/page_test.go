@@ -36,7 +36,7 @@ type Person struct {
 func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], error) {
 	q := page.Query{
 		Columns: `id, name, email, @caller::text as caller`, From: "contact", ID: "id", Default: "name", Args: db.Args{"caller": tx.Actor.User.String()},
-		Sorts: page.Sorts{"name": {Expr: "name", Text: true}, "email": {Expr: "email", Text: true, Nullable: true}, "createdAt": {Expr: "created_at"}},
+		Sorts: page.Sorts{{Name: "name", Expr: "name", Text: true}, {Name: "email", Expr: "email", Text: true, Nullable: true}, {Name: "createdAt", Expr: "created_at"}},
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
 	if in.Search != "" {
@@ -181,7 +181,7 @@ func TestEqualRowsKeepTheirOrder(t *testing.T) {
 
 func TestOrderTakesNothingFromTheRequest(t *testing.T) {
 	t.Parallel()
-	q := page.Query{Default: "-at", ID: "x.id", Sorts: page.Sorts{"at": {Expr: "x.at"}, "name": {Expr: "x.name", Text: true, Nullable: true}}}
+	q := page.Query{Default: "-at", ID: "x.id", Sorts: page.Sorts{{Name: "at", Expr: "x.at"}, {Name: "name", Expr: "x.name", Text: true, Nullable: true}}}
 	for sort, want := range map[string]string{
 		"": "x.at desc, x.id desc", "at": "x.at, x.id", "-name": `x.name collate "case_insensitive" desc nulls last, x.id desc`, "name": `x.name collate "case_insensitive" nulls last, x.id`,
 		"x.at; drop table team": "x.at desc, x.id desc", "--at": "x.at desc, x.id desc", "-": "x.at desc, x.id desc",

@@ -1,0 +1,254 @@
+package page
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Dates are the parameters of a list that is narrowed by a date of its rows; embed them in a filter. Rules PAG-33 to PAG-35.
+type Dates struct {
+	DateRange               day.Span `query:"dateRange" json:"dateRange,omitzero" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
+	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of the range counts."`
+}
+
+// Pick is an item of a filter by ids: an id, or one with a leading "!" that is left out.
+type Pick struct {
+	id.ID
+
+	Out bool
+}
+
+// IDs are a filter by ids that rows cannot be without. Rows are in it that have one of the ids, any when none is named, and none of those that
+// are left out.
+type IDs []Pick
+
+// Ref is an item of a filter by references: an id, or null for rows that have none; with a leading "!" such rows are left out. The text
+// unmapped says the same as null.
+type Ref struct {
+	id.ID
+
+	Out bool
+}
+
+// Refs are a filter by references that rows can be without. Rows are in it that have one of the references, any when none is named, and none
+// of those that are left out.
+type Refs []Ref
+
+const (
+	notMark      = "!"
+	nullText     = "null"
+	unmappedText = "unmapped"
+)
+
+// Only is the filter by ids of which rows must have one; without any it is no filter.
+func Only(ids ...id.ID) IDs {
+	var list IDs
+	for _, v := range ids {
+		list = append(list, Pick{ID: v})
+	}
+	return list
+}
+
+// List is the filter of one item; none when p is nil.
+func (p *Pick) List() IDs {
+	if p == nil {
+		return nil
+	}
+	return IDs{*p}
+}
+
+// List is the filter of one item; none when r is nil.
+func (r *Ref) List() Refs {
+	if r == nil {
+		return nil
+	}
+	return Refs{*r}
+}
+
+// UnmarshalText reads a uuid with or without a leading "!"; anything else is id.ErrMalformed.
+func (p *Pick) UnmarshalText(text []byte) error {
+	rest, out := strings.CutPrefix(string(text), notMark)
+	v, err := id.Parse(rest)
+	p.ID, p.Out = v, out
+	return err
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (p Pick) MarshalText() ([]byte, error) { return marked(p.Out, p.ID.String()), nil }
+
+// UnmarshalText reads a uuid, null or unmapped, with or without a leading "!"; anything else is id.ErrMalformed.
+func (r *Ref) UnmarshalText(text []byte) error {
+	rest, out := strings.CutPrefix(string(text), notMark)
+	r.Out = out
+	if rest == nullText || rest == unmappedText {
+		r.ID = id.Zero
+		return nil
+	}
+	v, err := id.Parse(rest)
+	r.ID = v
+	return err
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (r Ref) MarshalText() ([]byte, error) {
+	if r.IsZero() {
+		return marked(r.Out, nullText), nil
+	}
+	return marked(r.Out, r.ID.String()), nil
+}
+
+func marked(out bool, text string) []byte {
+	if out {
+		text = notMark + text
+	}
+	return []byte(text)
+}
+
+// Parts are the references that rows must have one of, and those that they must not have; the zero id stands for null.
+func (l Refs) Parts() (only, but []id.ID) {
+	for _, r := range l {
+		if r.Out {
+			but = append(but, r.ID)
+		} else {
+			only = append(only, r.ID)
+		}
+	}
+	return only, but
+}
+
+// Turned is the filter with each reference left out that was asked for, and asked for that was left out.
+func (l Refs) Turned() Refs {
+	turned := slices.Clone(l)
+	for i := range turned {
+		turned[i].Out = !turned[i].Out
+	}
+	return turned
+}
+
+// Has reports whether a row with a reference is in the filter; the zero id stands for a row without one.
+func (l Refs) Has(v id.ID) bool {
+	only, but := l.Parts()
+	return (only == nil || slices.Contains(only, v)) && !slices.Contains(but, v)
+}
+
+// And adds a condition with its arguments.
+func (q *Query) And(condition string, args db.Args) {
+	q.Where = append(q.Where, condition)
+	for name, value := range args {
+		q.set(name, value)
+	}
+}
+
+func (q *Query) set(name string, value any) {
+	if q.Args == nil {
+		q.Args = db.Args{}
+	}
+	q.Args[name] = value
+}
+
+// Arg adds an argument under a name of its own, and gives the name as SQL writes it.
+func (q *Query) Arg(value any) string {
+	name := "p" + strconv.Itoa(len(q.Args))
+	q.set(name, value)
+	return "@" + name
+}
+
+// Narrow adds a condition whose ? is the value of a filter, as in "r.status = ?". A filter that was not given, which is the zero value of its
+// type, narrows nothing.
+func (q *Query) Narrow(condition string, value any) {
+	if !reflect.ValueOf(value).IsZero() {
+		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.Arg(value)))
+	}
+}
+
+// Whether keeps the rows for which a condition holds, or those for which it does not; nil narrows nothing.
+func (q *Query) Whether(condition string, wanted *bool) {
+	switch {
+	case wanted == nil:
+	case *wanted:
+		q.Where = append(q.Where, condition)
+	default:
+		q.Where = append(q.Where, "("+condition+") is not true")
+	}
+}
+
+// Parts are the ids that rows must have one of, and those that they must not have.
+func (l IDs) Parts() (only, but []id.ID) {
+	for _, p := range l {
+		if p.Out {
+			but = append(but, p.ID)
+		} else {
+			only = append(only, p.ID)
+		}
+	}
+	return only, but
+}
+
+// IDs narrows by ids, which the ? of the condition stands for, as in "l.listing_id = any(?)".
+func (q *Query) IDs(condition string, list IDs) {
+	only, but := list.Parts()
+	q.Narrow("("+condition+")", only)
+	q.Narrow("("+condition+") is not true", but)
+}
+
+// Refs narrows by a column that can be null.
+func (q *Query) Refs(column string, list Refs) {
+	among := func(ids []id.ID) string {
+		condition := column + " = any(?::uuid[])"
+		if slices.Contains(ids, id.Zero) {
+			condition += " or " + column + " is null"
+		}
+		return "(" + condition + ")"
+	}
+	only, but := list.Parts()
+	q.Narrow(among(only), only)
+	q.Narrow(among(but)+" is not true", but)
+}
+
+// Texts narrows by a column of texts, where the text null stands for rows that have none.
+func (q *Query) Texts(column string, list []string) {
+	if list != nil {
+		texts := q.Arg(list)
+		q.Where = append(q.Where, "("+column+" = any("+texts+") or "+column+" is null and 'null' = any("+texts+"))")
+	}
+}
+
+// Dates narrows by a column of dates.
+func (q *Query) Dates(column string, d Dates) { q.Days(column, d.DateRange, d.IsDateRangeEndInclusive) }
+
+// Days narrows by a column of dates; the last day counts unless endInclusive is false.
+func (q *Query) Days(column string, s day.Span, endInclusive *bool) {
+	if s.IsZero() {
+		return
+	}
+	days := s.Range(endInclusive)
+	q.Where = append(q.Where, column+" >= "+q.Arg(days.From)+" and "+column+" < "+q.Arg(days.To))
+}
+
+// Amounts narrows by a column of cents, to what lies in one of the ranges.
+func (q *Query) Amounts(column string, ranges []money.Range) {
+	if len(ranges) == 0 {
+		return
+	}
+	within := make([]string, len(ranges))
+	for i, r := range ranges {
+		within[i] = column + " between " + q.Arg(r.Low) + " and " + q.Arg(r.High)
+	}
+	q.Where = append(q.Where, "("+strings.Join(within, " or ")+")")
+}
+
+// Search narrows to rows that have a text, case aside, as part of one of the columns.
+func (q *Query) Search(text string, columns ...string) {
+	if text == "" {
+		return
+	}
+	like := " ilike " + q.Arg(Like(text))
+	q.Where = append(q.Where, "("+strings.Join(columns, like+" or ")+like+")")
+}
