@@ -1,0 +1,96 @@
+package lists_test
+
+// promise is what the contract says of a list (domain.md 1.3 to 1.12, service.md "Pagination, sorting, filtering", decisions.md "one name for one
+// filter"). It is written by hand, apart from the declarations that it is held against.
+type promise struct {
+	path string
+	// ids is the filter by the rows' own ids.
+	ids string
+	// refs are filters by ids of something else, named as the world's examples are; nullable ones take null too.
+	refs, nullable string
+	// former are the names that filters had; they go on as they were.
+	former string
+	// date is the field that dateRange narrows by; empty for lists without.
+	date string
+	// amount says that the list is narrowed by amount.
+	amount bool
+	// sorts are the names that a list can be sorted by.
+	sorts string
+	// others are all other parameters.
+	others string
+	// few says that the world has less than two rows, so that narrowing proves nothing.
+	few bool
+}
+
+var promises = []promise{
+	{
+		path: "/accounts", ids: "ids", refs: "categoryIds", sorts: "name code createdAt updatedAt type status category",
+		others: "type classification status assignment isAssigned codes uniqueRefs bankingCategory currency last4 hasEntries search",
+	},
+	{path: "/account-categories", sorts: "position name createdAt", others: "classification"},
+	{path: "/approvals", refs: "connectionIds", former: "connectionId", sorts: "createdAt amount", others: "status requestedBy", few: true},
+	{
+		path: "/bank-records", ids: "ids", nullable: "accountIds connectionIds", former: "accountId connectionId", date: "date", amount: true,
+		sorts: "date amount description createdAt",
+		others: "reconcileStatus matchedByBankRule includeBalanceRecords includeMatchingTransactions hasMatchingTransactions reservationLineFilter status search " +
+			"uniqueRefs includeMatchingRules",
+	},
+	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", few: true},
+	{path: "/contacts", ids: "ids", sorts: "name email createdAt", others: "type status search uniqueRefs include"},
+	{path: "/general-ledger/historical", sorts: "createdAt", few: true},
+	{
+		path: "/general-ledger/journals", ids: "ids", refs: "accountIds listingIds contactIds reservationIds", date: "date", sorts: "date total createdAt description",
+		others: "uniqueRefs shortRefs ledger reversed search",
+	},
+	{
+		path: "/listings", ids: "ids", refs: "contactIds", former: "contactId", sorts: "name createdAt",
+		others: "shortRefs status search activeOwnership activeRecurringFeePeriods openingBalance parent include",
+	},
+	{
+		path: "/listings/ownership-periods", ids: "ids", refs: "listingIds contactIds", former: "contactId", sorts: "startAt endAt createdAt",
+		others: "businessModel date",
+	},
+	{
+		path: "/payments", refs: "connectionIds contactIds transactionIds approvalIds", former: "connectionId contactId transactionId", date: "date",
+		sorts: "date amount createdAt", others: "status", few: true,
+	},
+	{path: "/recurring-fees", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt", others: "uniqueRefs status type rateType search"},
+	{path: "/recurring-fees/listing-periods", ids: "ids", refs: "recurringFeeIds listingIds", former: "recurringFeeId", sorts: "startAt createdAt"},
+	{
+		path: "/reports/journal-entries", ids: "ids", refs: "accountIds categoryIds",
+		nullable: "listingIds contactIds reservationIds transactionIds ownershipPeriodIds statementIds recurringFeeIds", date: "txnAt", amount: true,
+		sorts: "txnAt amount createdAt account",
+		others: "startDate endDate notAccountIds notCategoryIds notListingIds notContactIds notReservationIds notTransactionIds notOwnershipPeriodIds notStatementIds " +
+			"notRecurringFeeIds accountClassifications transactionTypes notTransactionTypes triggerTypes notTriggerTypes channels notChannels businessModels " +
+			"occupancyStatus party ledger status balanceSheetRows attached locked search txnCode currency createdAtFrom createdAtTo",
+	},
+	{
+		path: "/reservations", ids: "ids", refs: "listingIds", nullable: "connectionIds", former: "listingId connectionId date", date: "checkIn", amount: true,
+		sorts: "checkIn checkOut bookedAt guestName createdAt",
+		others: "shortRefs uniqueRefs type status generalLedgerStatus dateField search bookingChannel businessModel lineType appId paidStatus " +
+			"includeLines include",
+	},
+	{path: "/reservations/line-mappings", nullable: "accountIds", sorts: "lineType status createdAt", others: "appId lineType channel status search"},
+	{path: "/statement-layouts", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt updatedAt", others: "isDefault search", few: true},
+	{
+		path: "/statements", ids: "statementIds", refs: "periodIds ownershipPeriodIds listingIds ownerIds recurringFeeIds", date: "startAt",
+		sorts: "startAt listing status", others: "year month status search currency include viewAs",
+	},
+	{path: "/tax-rates", ids: "ids", sorts: "name basisPoints createdAt", others: "status search"},
+	{
+		path: "/transactions", ids: "ids", refs: "accountIds contactIds listingIds recurringTemplateIds", nullable: "connectionIds",
+		former: "accountId contactId recurringTemplateId connectionId", date: "date", amount: true, sorts: "date amount createdAt description",
+		others: "type status isOpeningBalance isLocked hasActiveJournalEntries last4 paidAtRange paidStatus reconciled matchedByBankRule uniqueRefs shortRefs search " +
+			"includeLines include",
+	},
+	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
+}
+
+// apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over teams. Their own tests
+// hold them to paging.
+var apart = []string{
+	"/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
+	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
+	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
+	"/statements/{id}/owner-links", "/team/books-closings", "/teams",
+}
