@@ -3,7 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"stayledger/domain/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
 	"stayledger/platform/golden"
 )
 
@@ -117,20 +117,67 @@ func TestEndpointsAskForScopesThatExist(t *testing.T) {
 	}
 }
 
-// supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40).
-var supported = regexp.MustCompile(`^/(accounts|account-categories|contacts|general-ledger|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init|teams/opening-[a-z-]+)\b`)
-
-// unavailable are mutations under those paths that must not dry-run.
-var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|preview|line-mappings(/\{id\})?|pay|ach|owner-links|emails|cancel|archive)$`)
-
 // Proves: DRY-03, DRY-53.
 func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, e := range endpoints() {
-		want := e.Mutates() && supported.MatchString(e.Path) && !unavailable.MatchString(e.Path)
-		if e.DryRun != want {
+		if want := apitest.DryRuns(&e); e.DryRun != want {
 			t.Errorf("%s %s: dry run declared %v, want %v", e.Method, e.Path, e.DryRun, want)
 		}
+	}
+}
+
+// Codes of the contract that no condition has, since what they are about is not built. Whoever builds it takes the code from here and proves its
+// status.
+func TestCodesThatNothingReturns(t *testing.T) {
+	t.Parallel()
+	var none []apierr.Code
+	for _, code := range apierr.Codes() {
+		if !slices.ContainsFunc(apierr.All(), func(e *apierr.Error) bool { return e.Code() == code }) {
+			none = append(none, code)
+		}
+	}
+	golden.List(t, "codes that nothing returns", none, []apierr.Code{
+		apierr.CodeInvalidBankfeedConnectMode, apierr.CodeBankfeedConnectionNotFound, apierr.CodeAuditEventRevised, apierr.CodeBankfeedConnectInProgress,
+		apierr.CodeBankfeedConnectConfigurationChanged, apierr.CodeAuditCursorExpired, apierr.CodeBankfeedConnectExpired,
+		apierr.CodeBankfeedConnectRequiresNewLink, apierr.CodeRateLimited, apierr.CodeBankfeedProviderUnavailable,
+	})
+}
+
+// An acknowledgement is 202 on every route that has one, and nothing else is.
+//
+// Proves: OPEN-28.
+func TestAcknowledgementsAreAccepted(t *testing.T) {
+	t.Parallel()
+	described, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema map[string]any }
+			}
+		}
+	}
+	if err := json.Unmarshal(described.JSON, &d); err != nil {
+		t.Fatal(err)
+	}
+	routes := 0
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			for status, r := range o.Responses {
+				if ref, _ := r.Content["application/json"].Schema["$ref"].(string); !strings.HasSuffix(ref, "Acknowledgement") {
+					continue
+				}
+				if routes++; status != "202" {
+					t.Errorf("%s %s: an acknowledgement is described as %s", method, path, status)
+				}
+			}
+		}
+	}
+	if routes < 40 {
+		t.Errorf("%d routes have an acknowledgement", routes)
 	}
 }
 

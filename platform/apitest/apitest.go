@@ -179,6 +179,13 @@ func (x *Team) Server() *api.Server { return x.server }
 // authenticate stands for package access, whose own tests and the end-to-end tests show the real one.
 func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint) (db.Scope, error) {
 	scope := x.Scope()
+	kind := api.User
+	if x.Owner != nil {
+		kind = api.Owner
+	}
+	if !e.Public && !slices.Contains(e.Credentials(), kind) {
+		return db.Scope{}, apierr.RouteClosed
+	}
 	for _, s := range e.Scopes {
 		held := false
 		for alternative := range strings.SplitSeq(s, "|") {
@@ -332,6 +339,9 @@ func (x *Team) holdToSuggestion(path string, refused *Response, headers []string
 
 func (x *Team) declaresDryRun(method, path string) bool {
 	e := x.server.Find(method, path)
+	if e != nil && DryRuns(e) && !e.DryRun {
+		x.t.Errorf("%s %s offers no dry run, which the contract has it do", method, path)
+	}
 	return e != nil && e.DryRun
 }
 
