@@ -87,15 +87,22 @@ func TestWhatDoesNotConnect(t *testing.T) {
 	}
 }
 
-// Proves: INIT-11.
+// Proves: INIT-11, OPS-07, OPEN-28.
 func TestAConnectionConnectsAgain(t *testing.T) {
 	t.Parallel()
 	x := newDesk(t)
-	made := x.connect(x.remote(object{"credentials": object{"apiKey": "wrong", "callbackSecret": secret}}))
+	// One category of work, whichever route asks for it.
+	first := x.Post("/connections", x.remote(object{"credentials": object{"apiKey": "wrong", "callbackSecret": secret}})).Want(202)
+	if first.String("type") != "connection-connect" || x.Get("/operations/"+first.String("operationId")).Want(200).String("type") != "connection-connect" {
+		t.Errorf("acknowledgement: %s", first.Body)
+	}
+	x.Outlast(nil)
+	made := first.ID("resource.id")
 	path := "/connections/" + made.String() + "/connect"
 	x.wantStatus(made, "reconnectRequired")
 	ack := x.Post(path, object{"credentials": x.credentials()}).Want(202)
-	if ack.String("type") != "connection-connect" || ack.ID("resource.id") != made {
+	if ack.String("type") != "connection-connect" || ack.ID("resource.id") != made ||
+		x.Get("/operations/"+ack.String("operationId")).Want(200).String("type") != "connection-connect" {
 		t.Errorf("acknowledgement: %s", ack.Body)
 	}
 	x.Post(path, nil).WantError(apierr.CodeLocked, "")

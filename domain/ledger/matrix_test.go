@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stayledger/domain/ledger"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -162,6 +163,8 @@ type lockCase struct {
 	name  string
 	lock  func(*matrix)
 	holds func(*shape) bool
+	// reason is what a write that the lock holds is refused with.
+	reason apierr.Reason
 	// personal says that the lock holds the caller and not everybody.
 	personal bool
 	// whole says that the lock also shows on a source without a posting that it holds.
@@ -175,22 +178,22 @@ func lockCases() []lockCase {
 	never := func(*shape) bool { return false }
 	return []lockCase{
 		{name: "none", lock: func(*matrix) {}, holds: never},
-		{name: "books closed", lock: func(m *matrix) { m.team("books_closed_at = '2026-02-01'") }, holds: closed},
-		{name: "softly closed", lock: func(m *matrix) { m.team("soft_closed_at = '2026-02-01'") }, holds: closed, personal: true},
+		{name: "books closed", reason: apierr.ReasonBooksClosed, lock: func(m *matrix) { m.team("books_closed_at = '2026-02-01'") }, holds: closed},
+		{name: "softly closed", reason: apierr.ReasonBooksClosed, lock: func(m *matrix) { m.team("soft_closed_at = '2026-02-01'") }, holds: closed, personal: true},
 		{name: "softly closed for others", lock: func(m *matrix) { m.team("soft_closed_at = '2026-02-01', soft_close_posters = array[@user::uuid]") }, holds: never},
-		{name: "in review", lock: func(m *matrix) { m.saved("inReview", "false") }, holds: (*shape).owners},
-		{name: "published", lock: func(m *matrix) { m.saved("published", "false") }, holds: (*shape).owners},
+		{name: "in review", reason: apierr.ReasonStatementInReview, lock: func(m *matrix) { m.saved("inReview", "false") }, holds: (*shape).owners},
+		{name: "published", reason: apierr.ReasonStatementPeriod, lock: func(m *matrix) { m.saved("published", "false") }, holds: (*shape).owners},
 		{name: "imported", lock: func(m *matrix) {
 			m.saved("published", "false")
 			m.Exec(`update statement set imported = true, unique_ref = 'before the books' where team_id = @team`, nil)
 		}, holds: never},
-		{name: "attached", lock: func(m *matrix) {
+		{name: "attached", reason: apierr.ReasonStatementAttachment, lock: func(m *matrix) {
 			m.saved("published", "party = 'owners' and status = 'active' and currency = 'usd' and txn_at >= '2026-01-01'")
 			m.Exec(`update statement set imported = true, unique_ref = 'attachment alone' where team_id = @team`, nil)
 		}, holds: func(s *shape) bool {
 			return s.reported() && s.party == ledger.Owners && s.currency == "usd" && s.date >= "2026-01-01"
 		}},
-		{name: "reconciled", lock: (*matrix).reconciled, holds: func(s *shape) bool { return s.bank }, whole: true, off: true},
+		{name: "reconciled", reason: apierr.ReasonTransactionReconciled, lock: (*matrix).reconciled, holds: func(s *shape) bool { return s.bank }, whole: true, off: true},
 	}
 }
 
@@ -209,8 +212,12 @@ func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {
 			for i := range m.shapes {
 				s, source := &m.shapes[i], m.sources[i]
 				held := c.holds(s)
-				if refusal := m.refused(source); (refusal != nil) != held {
+				refusal := m.refused(source)
+				if (refusal != nil) != held {
 					t.Errorf("%+v: a write is told %v", *s, refusal)
+				}
+				if held && apierr.From(refusal).Reason() != c.reason {
+					t.Errorf("%+v: a write is told %v, want the reason %s", *s, refusal, c.reason)
 				}
 				if got := rows[source].Journal; got != (held || c.whole) {
 					t.Errorf("%+v: the filter of journals says %v", *s, got)

@@ -7,7 +7,6 @@ import (
 	"stayledger/platform/apitest"
 )
 
-// Proves: INIT-03.
 func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 	t.Parallel()
 	from, to := newTeam(t), newTeam(t)
@@ -90,7 +89,7 @@ func TestCopyingBringsWhatItCan(t *testing.T) {
 	}
 }
 
-// Proves: INIT-03, MIG-19.
+// Proves: MIG-19.
 func TestStatementLayoutsAreCopied(t *testing.T) {
 	t.Parallel()
 	from, to := newTeam(t), newTeam(t)

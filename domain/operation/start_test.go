@@ -20,7 +20,7 @@ var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 var publicFields = []string{"createdAt", "failure", "finishedAt", "id", "initiator", "resource", "startedAt", "status", "type"}
 
-// Proves: OPS-01, OPS-02, OPS-03, OPS-04, OPS-05, OPS-06, OPS-09, OPS-16, OPEN-01, OPEN-28.
+// Proves: OPS-01, OPS-02, OPS-03, OPS-04, OPS-05, OPS-06, OPS-09, OPS-16, OPEN-01.
 func TestAcknowledgementNamesADurableOperation(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
@@ -56,7 +56,7 @@ func TestAcknowledgementNamesADurableOperation(t *testing.T) {
 	}
 }
 
-// Proves: OPS-07, OPS-23, OPS-24, OPS-25, OPS-31, OPS-52, OPS-54, OPEN-29.
+// Proves: OPS-23, OPS-24, OPS-25, OPS-31, OPS-52, OPS-54, OPEN-29.
 func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)

@@ -18,8 +18,6 @@ import (
 )
 
 // The crash matrix: wherever an attempt ends, the bank holds the payment once at most, and our books say what the bank says.
-//
-// Proves: RSN-38.
 func TestEveryFailureOfASubmission(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -298,7 +298,7 @@ func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 	p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
 }
 
-// Proves: HST-48, HST-49.
+// Proves: HST-28, HST-48, HST-49.
 func TestDaysOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
@@ -334,7 +334,7 @@ func TestDaysOfImports(t *testing.T) {
 	p.Post(historic, with(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
 }
 
-// Proves: HST-19, HST-28, HST-30, HST-50, HST-51.
+// Proves: HST-19, HST-30, HST-50, HST-51.
 func TestPayoutsAreSplit(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)

@@ -69,6 +69,9 @@ func (c *chained) check(t *testing.T, what string, r *apitest.Response, want ver
 	if r.Status != want.status {
 		t.Fatalf("%s in %v is %d, want %d: %s", what, c.status, r.Status, want.status, r.Body)
 	}
+	if want.status == 403 && r.String("reason") != string(want.reason) {
+		t.Fatalf("%s in %v is refused with %s, want %s", what, c.status, r.Body, want.reason)
+	}
 	if want.status != 409 {
 		return
 	}
@@ -126,7 +129,7 @@ func (c *chained) remove(t *testing.T, m int, unlock bool) {
 		want.status = 404
 		c.check(t, "deleting a draft", r, want)
 	case c.status[m] == "published" && !unlock:
-		want.status = 403
+		want.status, want.reason = 403, apierr.ReasonStatementPublished
 		c.check(t, "deleting a published statement", r, want)
 	case want.status == 200:
 		want.status = 204

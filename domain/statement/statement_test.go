@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -184,6 +185,11 @@ func TestOrderRuleLooksAtOnePeriod(t *testing.T) {
 	other := b.newPeriod(b.newListing("Cabin"), nil)
 	b.Post("/statements", map[string]any{"month": "2026-02", "status": "published", "listingPeriodIds": []id.ID{other}}).Want(201)
 	b.save("2026-01", "inReview")
+	// A later period of the same listing has an order of its own.
+	b.Exec(`update listing_ownership_period set end_at = '2026-03-01' where team_id = @team and id = @id`, db.Args{"id": b.period})
+	later := b.newPeriod(b.listing, map[string]any{"start": "2026-03-01"})
+	b.Post("/statements", map[string]any{"month": "2026-04", "status": "published", "listingPeriodIds": []id.ID{later}}).Want(201)
+	b.save("2026-02", "inReview")
 }
 
 // Proves: RSN-43.

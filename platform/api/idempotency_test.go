@@ -50,11 +50,15 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	}
 	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys?dryRun=false", body, key, "k1").WantError(apierr.CodeConflict, "")
+	// Nothing differs but the body.
+	x.Post("/toys?dryRun=false", body, key, "k3").Want(201)
+	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k3").WantError(apierr.CodeConflict, "")
+	x.Post("/toys?dryRun=false", body, key, "k3").Want(201)
 	x.Post("/toys/"+first.String("id")+"/wind", nil, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys", body, key, "k2").Want(201)
 	x.As(nil, nil).Post("/toys", body, key, "k1").Want(201)
 	newTeam(t).Post("/toys", body, key, "k1").Want(201)
-	if n := contacts(x); n != 3 {
+	if n := contacts(x); n != 4 {
 		t.Errorf("%d rows", n)
 	}
 	for _, bad := range []string{"a b", strings.Repeat("x", 256), "ä"} {

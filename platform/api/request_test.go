@@ -26,6 +26,11 @@ func TestUndeclaredParametersAreRefused(t *testing.T) {
 			t.Errorf("%s: links %s", query, r.Body)
 		}
 	}
+	// Paging is no exception: who has no pages takes no parameters of pages.
+	for _, query := range []string{"limit=5", "page=1", "offset=0", "cursor=x", "sort=name"} {
+		name, _, _ := strings.Cut(query, "=")
+		x.Get("/texts/hello?"+query).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", name)
+	}
 	if r := x.Get("/toys?limit=0"); r.Has("links") {
 		t.Errorf("links on another failure: %s", r.Body)
 	}
