@@ -23,9 +23,9 @@ import (
 var (
 	// Anybody may call these: what they take is a secret itself, or signed.
 	publicRoutes = []string{"GET /links/{teamId}/{fileId}", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}"}
-	// A person's own. (AUTH-24, AUTH-25)
+	// A person's own. (AUTH-24, AUTH-25).
 	sessionRoutes = []string{"GET /me"}
-	// What owners may read, and nothing else. (OPS-68, OPS-69, OPEN-65)
+	// What owners may read, and nothing else. (OPS-68, OPS-69, OPEN-65).
 	ownerRoutes = []string{
 		"GET /me", "GET /operations", "GET /operations/{id}", "GET /operations/{id}/progress", "GET /statements", "GET /statements/{id}",
 		"GET /files/{id}", "GET /files/{id}/download", "GET /transaction-attachments/{attachmentId}", "GET /transaction-attachments/{attachmentId}/download",

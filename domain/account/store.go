@@ -68,8 +68,13 @@ func accountQuery(tx *db.Tx) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "name", Expr: "a.name", Text: true}, {Name: "code", Expr: "a.code", Text: true, Nullable: true}, {Name: "createdAt", Expr: "a.created_at"},
-	{Name: "updatedAt", Expr: "a.updated_at"}, {Name: "type", Expr: "a.type"}, {Name: "status", Expr: "a.status"}, {Name: "category", Expr: "c.position"},
+	{Name: "name", Expr: "a.name", Text: true},
+	{Name: "code", Expr: "a.code", Text: true, Nullable: true},
+	{Name: "createdAt", Expr: "a.created_at"},
+	{Name: "updatedAt", Expr: "a.updated_at"},
+	{Name: "type", Expr: "a.type"},
+	{Name: "status", Expr: "a.status"},
+	{Name: "category", Expr: "c.position"},
 }
 
 // one reads an account as it is told to a caller.

@@ -55,6 +55,8 @@ func query(tx *db.Tx) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "date", Expr: "r.date"}, {Name: "amount", Expr: "r.amount"}, {Name: "description", Expr: "r.description", Text: true},
+	{Name: "date", Expr: "r.date"},
+	{Name: "amount", Expr: "r.amount"},
+	{Name: "description", Expr: "r.description", Text: true},
 	{Name: "createdAt", Expr: "r.created_at"},
 }

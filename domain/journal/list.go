@@ -46,7 +46,9 @@ func (f Filter) query(team id.ID) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "date", Expr: "j.date"}, {Name: "total", Expr: "j.total"}, {Name: "createdAt", Expr: "j.created_at"},
+	{Name: "date", Expr: "j.date"},
+	{Name: "total", Expr: "j.total"},
+	{Name: "createdAt", Expr: "j.created_at"},
 	{Name: "description", Expr: "j.description", Text: true, Nullable: true},
 }
 

@@ -15,7 +15,9 @@ const entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status,
 	e.transaction_id, e.recurring_fee_id, e.statement_id as owner_statement_id, e.trigger_type, e.description, e.created_at`
 
 var entrySorts = page.Sorts{
-	{Name: "txnAt", Expr: "e.txn_at"}, {Name: "amount", Expr: "e.cent_total"}, {Name: "createdAt", Expr: "e.created_at"},
+	{Name: "txnAt", Expr: "e.txn_at"},
+	{Name: "amount", Expr: "e.cent_total"},
+	{Name: "createdAt", Expr: "e.created_at"},
 	{Name: "account", Expr: "a.code", Nullable: true},
 }
 

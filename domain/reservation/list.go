@@ -109,8 +109,11 @@ func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "checkIn", Expr: "r.check_in"}, {Name: "checkOut", Expr: "r.check_out"}, {Name: "bookedAt", Expr: "r.booked_at", Nullable: true},
-	{Name: "guestName", Expr: "r.guest_name", Text: true, Nullable: true}, {Name: "createdAt", Expr: "r.created_at"},
+	{Name: "checkIn", Expr: "r.check_in"},
+	{Name: "checkOut", Expr: "r.check_out"},
+	{Name: "bookedAt", Expr: "r.booked_at", Nullable: true},
+	{Name: "guestName", Expr: "r.guest_name", Text: true, Nullable: true},
+	{Name: "createdAt", Expr: "r.created_at"},
 }
 
 // Sort is an order of reservations.

@@ -46,7 +46,9 @@ type Filter struct {
 }
 
 var sorts = page.Sorts{
-	{Name: "date", Expr: "t.date"}, {Name: "amount", Expr: "t.total"}, {Name: "createdAt", Expr: "t.created_at"},
+	{Name: "date", Expr: "t.date"},
+	{Name: "amount", Expr: "t.total"},
+	{Name: "createdAt", Expr: "t.created_at"},
 	{Name: "description", Expr: "t.description", Text: true, Nullable: true},
 }
 
@@ -57,7 +59,7 @@ type Sort string
 func (Sort) Enum() []string { return sorts.Enum() }
 
 const (
-	// ofConnection is the connection of a transaction: none is written by one.
+	// OfConnection is the connection of a transaction: none is written by one.
 	ofConnection = "null::uuid"
 	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
 )

@@ -81,7 +81,7 @@ func (p *Pick) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes what UnmarshalText reads.
-func (p Pick) MarshalText() ([]byte, error) { return marked(p.Out, p.ID.String()), nil }
+func (p Pick) MarshalText() ([]byte, error) { return marked(p.Out, p.String()), nil }
 
 // UnmarshalText reads a uuid, null or unmapped, with or without a leading "!"; anything else is id.ErrMalformed.
 func (r *Ref) UnmarshalText(text []byte) error {
@@ -101,7 +101,7 @@ func (r Ref) MarshalText() ([]byte, error) {
 	if r.IsZero() {
 		return marked(r.Out, nullText), nil
 	}
-	return marked(r.Out, r.ID.String()), nil
+	return marked(r.Out, r.String()), nil
 }
 
 func marked(out bool, text string) []byte {
@@ -160,7 +160,7 @@ func (q *Query) Arg(value any) string {
 	return "@" + name
 }
 
-// Narrow adds a condition whose ? is the value of a filter, as in "r.status = ?". A filter that was not given, which is the zero value of its
+// Narrow adds a condition whose ? Is the value of a filter, as in "r.status = ?". A filter that was not given, which is the zero value of its
 // type, narrows nothing.
 func (q *Query) Narrow(condition string, value any) {
 	if !reflect.ValueOf(value).IsZero() {
@@ -191,7 +191,7 @@ func (l IDs) Parts() (only, but []id.ID) {
 	return only, but
 }
 
-// IDs narrows by ids, which the ? of the condition stands for, as in "l.listing_id = any(?)".
+// IDs narrows by ids, which the ? Of the condition stands for, as in "l.listing_id = any(?)".
 func (q *Query) IDs(condition string, list IDs) {
 	only, but := list.Parts()
 	q.Narrow("("+condition+")", only)

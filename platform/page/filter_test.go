@@ -82,7 +82,7 @@ func TestTheLastDayOfARange(t *testing.T) {
 	for want, inclusive := range map[string]*bool{"2026-02-01": nil, "2026-01-31": &no} {
 		var q page.Query
 		q.Dates("d", page.Dates{DateRange: month, IsDateRangeEndInclusive: inclusive})
-		if got := q.Args["p1"].(day.Day).String(); got != want { //nolint:errcheck,forcetypeassert // Dates adds days
+		if got := q.Args["p1"].(day.Day).String(); got != want { //nolint:forcetypeassert // Dates adds days
 			t.Errorf("the range ends before %s, want %s", got, want)
 		}
 	}

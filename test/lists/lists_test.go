@@ -156,7 +156,7 @@ func TestListsKeepTheContract(t *testing.T) {
 		if p.ids != "" && !p.few {
 			p.ownIDs(t, b, other, all)
 		}
-		for _, name := range strings.Fields(p.refs + " " + p.nullable) {
+		for name := range strings.FieldsSeq(p.refs + " " + p.nullable) {
 			p.references(t, b, name, all, other.example[name])
 		}
 		for name := range strings.FieldsSeq(p.nullable) {
@@ -191,12 +191,12 @@ func (p promise) refusals(t *testing.T, b *books) {
 		{"sortDirection=asc", "unknownParameter", "sortDirection"},
 		{"color=red", "unknownParameter", "color"},
 	}
-	for _, name := range strings.Fields(p.ids + " " + p.refs + " " + p.nullable) {
+	for name := range strings.FieldsSeq(p.ids + " " + p.refs + " " + p.nullable) {
 		for _, text := range []string{"x", "!x", "!", unknown + ",x", "!!" + unknown} {
 			faults = append(faults, fault{name + "=" + text, "uuid", name})
 		}
 	}
-	for _, name := range strings.Fields(p.ids + " " + p.refs) {
+	for name := range strings.FieldsSeq(p.ids + " " + p.refs) {
 		faults = append(faults, fault{name + "=null", "uuid", name})
 	}
 	if p.date != "" {
