@@ -59,7 +59,7 @@ type Sort string
 func (Sort) Enum() []string { return sorts.Enum() }
 
 const (
-	// OfConnection is the connection of a transaction: none is written by one.
+	// The connection of a transaction: none is written by one.
 	ofConnection = "null::uuid"
 	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
 )
