@@ -233,7 +233,7 @@ func TestWhoReadsResults(t *testing.T) {
 	for _, scopes := range [][]string{{"operations:read"}, {"statements:read"}} {
 		h.As(scopes, nil).Get(path).WantError(apierr.CodeForbidden, "")
 	}
-	h.As(access.Scopes(), &h.ada).Get(path).WantError(apierr.CodeNotFound, "")
+	h.As(access.Scopes(), &h.ada).Get(path).WantError(apierr.CodeForbidden, "")
 	newHouse(t).Get(path).WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/"+id.New(h.DB.Now()).String()+"/result").WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/nonsense/result").WantError(apierr.CodeNotFound, "")
