@@ -129,7 +129,7 @@ func TestARememberedCredentialExpiresInTime(t *testing.T) {
 		}
 		byKey.want(200)
 		byToken.want(200)
-		time.Sleep(time.Until(soon) + 10*time.Millisecond)
+		time.Sleep(time.Until(soon) + 10*time.Millisecond) // what is waited for is the time itself: a later look sees the same
 		w.get("/team", key).want(401)
 		w.get("/team", token).want(401)
 		return

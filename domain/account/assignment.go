@@ -98,8 +98,8 @@ func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
 	return out
 }
 
-// ReassignmentsMade marks the journals as stale that look the changed assignments up, and has them derived.
-func ReassignmentsMade(ctx context.Context, tx *db.Tx, journals ledger.Sources, changed []ledger.Reassigned) error {
+// OutdateJournals marks the journals as stale that look the changed assignments up, and has them derived.
+func OutdateJournals(ctx context.Context, tx *db.Tx, journals ledger.Sources, changed []ledger.Reassigned) error {
 	if changed == nil {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if err != nil {
 		return nil, err
 	}
-	return a, ReassignmentsMade(ctx, tx, h.journals, Reassignments(before, after))
+	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {

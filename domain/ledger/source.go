@@ -116,8 +116,8 @@ type Reassigned struct {
 // the journals, by Follow where that is done at once.
 type Sources []*Source
 
-// touched are the sources that a change touches.
-func (s Sources) touched(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
+// announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the change touches.
+func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
 	found := map[Noun][]id.ID{}
 	for _, source := range s {
 		if source.AtOnce != nil {
@@ -137,7 +137,7 @@ func (s Sources) touched(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id
 // Follow derives the journals that a change touches in its own transaction, save those that a lock holds. One that cannot be derived fails the
 // change with its refusal.
 func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
-	found, err := s.touched(ctx, tx, b)
+	found, err := s.announce(ctx, tx, b)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 
 // Outdate marks the journals that a change touches as stale and starts the operation that derives them; see the function Outdate.
 func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) error {
-	found, err := s.touched(ctx, tx, b)
+	found, err := s.announce(ctx, tx, b)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) er
 
 // Mark marks the journals that a change touches as stale and describes the operation that derives them, for an endpoint that starts it itself.
 func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*operation.New, error) {
-	found, err := s.touched(ctx, tx, b)
+	found, err := s.announce(ctx, tx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +174,10 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	return &n, nil
 }
 
-// Reassignable are the sources of a noun that a change of assignments touches, where its journals look up the assignments of consults whenever
+// TouchedByAssignments are the sources of a noun that a change of assignments touches, where its journals look up the assignments of consults whenever
 // they are derived: those with entries on the old or the new account. When nobody played an assignment before, journals that need it could not be
 // derived and have no entries to be found by; then it is all of the noun.
-func Reassignable(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
+func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
 	var accounts []id.ID
 	all := false
 	for _, c := range changed {

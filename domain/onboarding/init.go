@@ -139,7 +139,7 @@ func (h handler) install(ctx context.Context, tx *db.Tx, in *Init) error {
 	if err != nil {
 		return err
 	}
-	if err := account.ReassignmentsMade(ctx, tx, h.journals, account.Reassignments(before, after)); err != nil {
+	if err := account.OutdateJournals(ctx, tx, h.journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
 	return team.MarkInitialized(ctx, tx)

@@ -65,7 +65,7 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	assigned, err := ledger.Reassignable(ctx, tx, ledger.Reservations, b.Assignments, string(account.AccountsReceivable), string(account.DepositCoHostPayout),
+	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Reservations, b.Assignments, string(account.AccountsReceivable), string(account.DepositCoHostPayout),
 		string(account.DeferredRevenue), string(account.CancellationRevenue), string(account.ExpenseSalesTax))
 	if err != nil {
 		return nil, err

@@ -146,9 +146,7 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		Where: []string{"i.team_id = @team", "i.operation_id = @run"}, Args: db.Args{"team": tx.Team, "run": run},
 		Sorts: page.Sorts{{Name: "position", Expr: "i.position"}}, Default: "position", ID: "i.position",
 	}
-	if with != nil {
-		q.And("coalesce(i.outcome, 'waiting') = any(@outcomes)", db.Args{"outcomes": with})
-	}
+	q.Narrow("coalesce(i.outcome, 'waiting') = any(?)", with)
 	found, err := page.List[stored](ctx, tx, q, p, "")
 	if err != nil {
 		return nil, err

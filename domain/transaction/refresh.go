@@ -27,7 +27,7 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	assigned, err := ledger.Reassignable(ctx, tx, ledger.Transactions, b.Assignments, string(account.ExpenseSalesTax), string(account.AccountsPayable),
+	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Transactions, b.Assignments, string(account.ExpenseSalesTax), string(account.AccountsPayable),
 		string(account.ExpenseMarkup), string(account.DueToFromTrust), string(account.PayoutDistribution))
 	return append(found, assigned...), err
 }

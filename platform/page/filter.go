@@ -113,14 +113,11 @@ func marked(out bool, text string) []byte {
 
 // Parts are the references that rows must have one of, and those that they must not have; the zero id stands for null.
 func (l Refs) Parts() (only, but []id.ID) {
-	for _, r := range l {
-		if r.Out {
-			but = append(but, r.ID)
-		} else {
-			only = append(only, r.ID)
-		}
+	items := make(IDs, len(l))
+	for i, r := range l {
+		items[i] = Pick(r)
 	}
-	return only, but
+	return items.Parts()
 }
 
 // Turned is the filter with each reference left out that was asked for, and asked for that was left out.
@@ -160,8 +157,8 @@ func (q *Query) Arg(value any) string {
 	return "@" + name
 }
 
-// Narrow adds a condition whose ? Is the value of a filter, as in "r.status = ?". A filter that was not given, which is the zero value of its
-// type, narrows nothing.
+// Narrow adds a condition that has the value of a filter for its question marks, as in "r.status = ?". A filter that was not given, which is
+// the zero value of its type, narrows nothing.
 func (q *Query) Narrow(condition string, value any) {
 	if !reflect.ValueOf(value).IsZero() {
 		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.Arg(value)))
@@ -191,7 +188,7 @@ func (l IDs) Parts() (only, but []id.ID) {
 	return only, but
 }
 
-// IDs narrows by ids, which the ? Of the condition stands for, as in "l.listing_id = any(?)".
+// IDs narrows by ids; they take the place of each question mark of the condition, as in "l.listing_id = any(?)".
 func (q *Query) IDs(condition string, list IDs) {
 	only, but := list.Parts()
 	q.Narrow("("+condition+")", only)
