@@ -20,9 +20,27 @@ import (
 
 const module = "stayledger/"
 
-// nouns are the packages of domain/ in import order: each may import those before it and none after it (ARCHITECTURE.md).
-var nouns = strings.Fields(`operation ledger team access audit webhook file contact bank account listing connection payee tax fee reservation
-	transaction journal layout statement delivery payment payout report export onboarding csvimport cutover legacy metrics`)
+// folders are those of domain/ with their packages, in import order: each package may import those before it and none after it (ARCHITECTURE.md).
+var folders = []struct{ name, nouns string }{
+	{"record", "audit operation file"},
+	{"books", "ledger bank account tax"},
+	{"tenant", "team access connection"},
+	{"property", "contact listing"},
+	{"activity", "fee reservation transaction journal"},
+	{"settlement", "layout statement delivery payee payment payout"},
+	{"reporting", "report export"},
+	{"setup", "onboarding"},
+}
+
+// nouns are the packages of domain/ in import order, each with its folder.
+var nouns = func() (all []string) {
+	for _, folder := range folders {
+		for noun := range strings.FieldsSeq(folder.nouns) {
+			all = append(all, folder.name+"/"+noun)
+		}
+	}
+	return all
+}()
 
 // layers of the module, low to high: each may import those before it.
 var layers = []string{"platform", "provider", "domain", "app", "cmd"}
@@ -131,7 +149,7 @@ func TestDomainPackagesImportOnlyThoseAboveThem(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(nouns, noun) {
-			t.Errorf("%s: domain/%s is not in the list of nouns: give it its place there and in ARCHITECTURE.md", file.name, noun)
+			t.Errorf("%s: domain/%s is not in the list of folders: give it its place there and in ARCHITECTURE.md", file.name, noun)
 			continue
 		}
 		if file.isTest() {
@@ -146,11 +164,14 @@ func TestDomainPackagesImportOnlyThoseAboveThem(t *testing.T) {
 	}
 }
 
-// nounOf tells the domain package that a folder belongs to.
+// nounOf tells the package of domain/ that a folder belongs to, as "books/ledger".
 func nounOf(folder string) (string, bool) {
-	rest, inside := strings.CutPrefix(folder+"/", "domain/")
-	noun, _, _ := strings.Cut(rest, "/")
-	return noun, inside && noun != ""
+	rest, inside := strings.CutPrefix(folder, "domain/")
+	if !inside {
+		return "", false
+	}
+	parts := strings.SplitN(rest, "/", 3)
+	return strings.Join(parts[:min(len(parts), 2)], "/"), true
 }
 
 func TestLayersImportDownwards(t *testing.T) {
@@ -369,24 +390,24 @@ func TestNoPrivateRegistries(t *testing.T) {
 var lockFact = regexp.MustCompile(`\b(books_closed_at|soft_closed_at|soft_close_posters|ledger_stale|held_at|held_by)\b|\btxn_at <=? \w+\.end_at\b|` +
 	`\bledger\.Err(BooksClosed|StatementAttachment|StatementPeriod|StatementInReview|Reconciled)\b`)
 
-// keepsLockFacts are the files outside of domain/ledger that keep such facts and decide nothing by them: the team's settings with their history,
+// keepsLockFacts are the files outside of domain/books/ledger that keep such facts and decide nothing by them: the team's settings with their history,
 // and a fee that takes what waits for it along.
-var keepsLockFacts = []string{"domain/team/closing.go", "domain/team/team.go", "domain/fee/delete.go"}
+var keepsLockFacts = []string{"domain/tenant/team/closing.go", "domain/tenant/team/team.go", "domain/activity/fee/delete.go"}
 
 func TestLocksAreDecidedInOneRoom(t *testing.T) {
 	t.Parallel()
 	for _, file := range goFiles(t) {
 		noun, inside := nounOf(path.Dir(file.name))
-		if !inside || noun == "ledger" || file.isTest() || slices.Contains(keepsLockFacts, file.name) {
+		if !inside || noun == "books/ledger" || file.isTest() || slices.Contains(keepsLockFacts, file.name) {
 			continue
 		}
 		if found := lockFact.FindString(file.content); found != "" {
-			t.Errorf("%s: %q decides about locks: ask domain/ledger (HeldSource, HeldEntry, HeldOn, LocksOf…, Outstanding, IsLock)", file.name, found)
+			t.Errorf("%s: %q decides about locks: ask domain/books/ledger (HeldSource, HeldEntry, HeldOn, LocksOf…, Outstanding, IsLock)", file.name, found)
 		}
 	}
 }
 
-// The names of apps, as domain/connection/apps.go declares them, and comparisons of the app of a connection.
+// The names of apps, as domain/tenant/connection/apps.go declares them, and comparisons of the app of a connection.
 var (
 	declaredApp = regexp.MustCompile(`(?m)^\t\w+ +App = "(\w+)"$`)
 	comparedApp = regexp.MustCompile(`\bAppID\b *[!=]= *[^ "n]|\bswitch [^{\n]*\bAppID \{`)
@@ -394,7 +415,7 @@ var (
 
 func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
 	t.Parallel()
-	const declaration = "domain/connection/apps.go"
+	const declaration = "domain/tenant/connection/apps.go"
 	content, err := os.ReadFile(declaration)
 	if err != nil {
 		t.Fatal(err)
@@ -420,8 +441,8 @@ func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
 
 // alsoWrite are tables with a second writer until it has a door of the first to go through.
 var alsoWrite = map[string][]string{
-	"reservation_line_mapping": {"domain/account", "domain/onboarding"}, // the standard chart's, and the demo's
-	"team":                     {"domain/onboarding"},                   // the demo's settings
+	"reservation_line_mapping": {"domain/books/account", "domain/setup/onboarding"}, // the standard chart's, and the demo's
+	"team":                     {"domain/setup/onboarding"},                         // the demo's settings
 }
 
 var (
@@ -471,17 +492,17 @@ var (
 )
 
 // The list of locks reads which records lock a transaction, and decides nothing else by it; package bank comes after it.
-var locksByRecords = []string{"domain/ledger/lock.go", "domain/ledger/locks.go", "domain/ledger/store.go"}
+var locksByRecords = []string{"domain/books/ledger/lock.go", "domain/books/ledger/locks.go", "domain/books/ledger/store.go"}
 
 func TestBankSaysWhatBanksSay(t *testing.T) {
 	t.Parallel()
 	for _, file := range goFiles(t) {
 		noun, inside := nounOf(path.Dir(file.name))
-		if !inside || noun == "bank" || file.isTest() || slices.Contains(locksByRecords, file.name) {
+		if !inside || noun == "books/bank" || file.isTest() || slices.Contains(locksByRecords, file.name) {
 			continue
 		}
 		if found := bankTable.FindString(bankAnything.ReplaceAllString(file.content, "")); found != "" {
-			t.Errorf("%s: %q reads what banks say: ask domain/bank (Balances, StatedBefore, UnmatchedIn, Cleared and the other parts of statements)", file.name, found)
+			t.Errorf("%s: %q reads what banks say: ask domain/books/bank (Balances, StatedBefore, UnmatchedIn, Cleared and the other parts of statements)", file.name, found)
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"stayledger/domain/access"
-	"stayledger/domain/audit"
-	"stayledger/domain/operation"
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/access"
 	"stayledger/migrations"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"

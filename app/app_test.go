@@ -11,8 +11,8 @@ import (
 	validator "github.com/pb33f/libopenapi-validator"
 
 	"stayledger/app"
-	"stayledger/domain/access"
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"

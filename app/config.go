@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"stayledger/domain/access"
+	"stayledger/domain/tenant/access"
 	"stayledger/provider/mail"
 )
 

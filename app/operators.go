@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"stayledger/domain/file"
+	"stayledger/domain/record/file"
 	"stayledger/migrations"
 	"stayledger/platform/db"
 )

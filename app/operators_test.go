@@ -27,9 +27,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"stayledger/app"
-	"stayledger/domain/access"
-	"stayledger/domain/file"
-	"stayledger/domain/team"
+	"stayledger/domain/record/file"
+	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/dbtest"

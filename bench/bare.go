@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/pgserver"

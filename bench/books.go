@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stayledger/domain/account"
+	"stayledger/domain/books/account"
 	"stayledger/platform/db"
 	"stayledger/platform/pgserver"
 )

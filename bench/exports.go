@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stayledger/domain/export"
+	"stayledger/domain/reporting/export"
 	"stayledger/platform/blob"
 	"stayledger/platform/pgserver"
 )

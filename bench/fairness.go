@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
 )

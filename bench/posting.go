@@ -18,7 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/pgserver"
 )
 

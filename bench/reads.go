@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/id"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"stayledger/domain/operation"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"

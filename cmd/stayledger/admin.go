@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"stayledger/domain/team"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/domain/access"
-	"stayledger/domain/onboarding"
-	"stayledger/domain/team"
+	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"stayledger/domain/access"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )

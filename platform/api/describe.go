@@ -110,7 +110,7 @@ func schemaName(t reflect.Type, hint string) string {
 	if name == "" {
 		return upper(hint)
 	}
-	if base, arg, ok := strings.Cut(name, "["); ok { // page.Page[stayledger/domain/listing.Listing]
+	if base, arg, ok := strings.Cut(name, "["); ok { // page.Page[stayledger/domain/property/listing.Listing]
 		arg = strings.TrimSuffix(arg, "]")
 		arg = arg[strings.LastIndex(arg, "/")+1:]
 		pkg, typ, _ := strings.Cut(arg, ".")

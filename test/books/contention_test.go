@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/domain/access"
-	"stayledger/domain/ledger"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/job"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/onboarding"
+	"stayledger/domain/setup/onboarding"
 	"stayledger/platform/day"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/domain/ledger"
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 )
 

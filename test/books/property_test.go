@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stayledger/domain/ledger"
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"stayledger/app"
-	"stayledger/domain/access"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"

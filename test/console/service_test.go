@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/domain/access"
-	"stayledger/domain/team"
+	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/team"
 	"stayledger/migrations"
 	"stayledger/platform/day"
 	"stayledger/platform/db"

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/domain/contact"
-	"stayledger/domain/file"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/record/file"
 	"stayledger/platform/api"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"stayledger/app"
-	"stayledger/domain/access"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
 	"stayledger/platform/id"

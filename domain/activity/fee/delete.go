@@ -1,0 +1,82 @@
+package fee
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a fee in use."`
+}
+
+func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	f, err := get(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	periods, err := periodsOf(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	reasons, err := usage(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(reasons) == 0:
+		return &api.None{}, erase(ctx, tx, f.ID)
+	case in.OnLocked == "archive":
+		archived := f
+		archived.Status, archived.UpdatedAt = inactive, day.At(tx.Now)
+		if err := tx.Pipeline(ctx, feeStatements(tx, &archived)...); err != nil {
+			return nil, err
+		}
+		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
+		return &api.None{}, err
+	default:
+		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
+	}
+}
+
+// erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived without it.
+func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
+	of := db.Args{"team": tx.Team, "id": feeID}
+	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, of)
+	switch {
+	case db.Constraint(err) == "reservation_adjustment_fee":
+		// An adjustment came in since the use was looked at.
+		return errInUse.With(LockContext{LockReasons: []string{"reservations"}, SuggestedOnLocked: "archive"}).Because(err)
+	case err != nil:
+		return fmt.Errorf("delete recurring fee: %w", err)
+	}
+	stale, err := db.Select[id.ID](ctx, tx, `select source_id from ledger_stale where team_id = @team and cause_id = @id and source = 'reservation'
+		order by source_id`, of)
+	if err != nil {
+		return fmt.Errorf("find the journals that wait for a recurring fee: %w", err)
+	}
+	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: stale},
+	})
+	return err
+}
+
+// usage names what still needs the fee: entries in the books, adjustments, and fees that build on it.
+func usage(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
+	return db.Select[string](ctx, tx, `
+		select reason from (values
+			(1, 'journalEntries', exists (select from ledger_entry where team_id = @team and recurring_fee_id = @id)),
+			(2, 'reservations', exists (select from reservation_adjustment where team_id = @team and recurring_fee_id = @id)),
+			(3, 'recurringFees', exists (select from fee_reference where team_id = @team and target_fee_id = @id))) as v (position, reason, used)
+		where used order by position`, db.Args{"team": tx.Team, "id": feeID})
+}

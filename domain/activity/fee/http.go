@@ -1,0 +1,180 @@
+package fee
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// endpoints are the routes of recurring fees and their listing periods.
+func endpoints() []api.Endpoint {
+	const tag = "Recurring fees"
+	reads, writes, deletes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}, []string{"recurring-fees:delete"}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/recurring-fees", ID: "listRecurringFees", Tag: tag, Summary: "List recurring fees", Scopes: reads,
+		}, listFees),
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/recurring-fees", ID: "createRecurringFee", Tag: tag, Summary: "Create a recurring fee", Scopes: writes, DryRun: true, Status: 201,
+			Exclusive: true,
+			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position counts characters from 1) and overlapping " +
+				"listingSubscriptions; with 409 for a name or uniqueRef that exists. Journals of the listings' reservations follow in an operation of type reservation-journal-refresh, save " +
+				"those a lock holds; see journalStatus.",
+		}, create),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/recurring-fees/{id}", ID: "getRecurringFee", Tag: tag, Summary: "Read a recurring fee", Scopes: reads,
+		}, getFee),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/recurring-fees/{id}", ID: "updateRecurringFee", Tag: tag, Summary: "Change a recurring fee", Scopes: writes, DryRun: true,
+			Exclusive: true,
+			Doc:       "Fields that are absent stay; listingSubscriptions, when given, replaces all listing periods. Fails as creating does, and with 404.",
+		}, update),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: "/recurring-fees/{id}", ID: "deleteRecurringFee", Tag: tag, Summary: "Delete or archive a recurring fee", Scopes: deletes, DryRun: true,
+			Exclusive: true,
+			Doc: "Listing periods go with the fee. Fails with 404, and with 400 for a fee that has journal entries or adjustments or that others build on (reason inUse, " +
+				"context.lockReasons); onLocked=archive archives it instead, and the journals follow.",
+		}, remove),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/recurring-fees/listing-periods", ID: "listRecurringFeeListingPeriods", Tag: tag, Summary: "List listing periods", Scopes: reads,
+			Doc: "Fails with 400 for a malformed recurringFeeId.",
+		}, listPeriods),
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/recurring-fees/listing-periods", ID: "createRecurringFeeListingPeriod", Tag: tag, Summary: "Charge a listing a fee", Scopes: writes,
+			Exclusive: true,
+			DryRun:    true, Status: 201, Doc: "Fails with 400 for an unknown fee or listing, and for a period that is empty or overlaps another of the same fee and listing, " +
+				"unless onConflict=truncate can end that one.",
+		}, createPeriod),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/recurring-fees/listing-periods/{id}", ID: "updateRecurringFeeListingPeriod", Tag: tag, Summary: "Change a listing period",
+			Exclusive: true,
+			Scopes:    writes, DryRun: true, Doc: "Fields that are absent stay. Fails as creating does, and with 404.",
+		}, updatePeriod),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: "/recurring-fees/listing-periods/{id}", ID: "deleteRecurringFeeListingPeriod", Tag: tag, Summary: "Stop charging a listing a fee",
+			Exclusive: true,
+			Scopes:    deletes, DryRun: true, Doc: "Journals of the listing's reservations follow, save those a lock holds. Fails with 404.",
+		}, removePeriod),
+	}
+}
+
+var sorts = page.Sorts{{Name: "name", Expr: "f.name", Text: true}, {Name: "createdAt", Expr: "f.created_at"}}
+
+// listSort is an order of recurring fees.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
+type listInput struct {
+	page.Params
+	Sort       listSort `query:"sort" default:"name"`
+	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	UniqueRefs []string `query:"uniqueRefs"`
+	Status     string   `query:"status" enum:"active,inactive"`
+	Types      []string `query:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	RateType   string   `query:"rateType" enum:"flat,percentage"`
+	ListingIDs page.IDs `query:"listingIds" doc:"Fees with a listing period on one of the listings."`
+	AccountIDs page.IDs `query:"accountIds" doc:"Fees that one of the accounts earns or bears."`
+	Search     string   `query:"search" maxLength:"200" doc:"Part of the name or uniqueRef."`
+}
+
+func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], error) {
+	q := page.Query{Columns: feeColumns, From: feeTables, Sorts: sorts, Default: "name", ID: "f.id"}
+	q.And("f.team_id = @team", db.Args{"team": tx.Team})
+	q.IDs("f.id = any(?)", in.IDs)
+	q.Narrow("f.unique_ref = any(?)", in.UniqueRefs)
+	q.Narrow("f.status = ?", in.Status)
+	q.Narrow("f.type = any(?)", in.Types)
+	q.Narrow("f.rate_type = ?", in.RateType)
+	q.IDs("exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))", in.ListingIDs)
+	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
+	q.Search(in.Search, "f.name", "f.unique_ref")
+	found, err := page.List[Fee](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Data {
+		found.Data[i].useCurrentNames()
+	}
+	return found, complete(ctx, tx, found.Data)
+}
+
+type byID struct {
+	ID id.ID `path:"id"`
+}
+
+func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
+	return read(ctx, tx, in.ID)
+}
+
+func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
+	f, err := get(ctx, tx, feeID)
+	if err != nil {
+		return nil, err
+	}
+	if f.ListingPeriods, err = periodsOf(ctx, tx, feeID); err != nil {
+		return nil, err
+	}
+	found := []Fee{f}
+	return &found[0], complete(ctx, tx, found)
+}
+
+// complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what they should be.
+func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
+	ids := make([]id.ID, len(fees))
+	for i := range fees {
+		ids[i] = fees[i].ID
+	}
+	locks, err := ledger.LocksOfFees(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	statuses, err := ledger.StatusOfFees(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	mapped, err := mappings(ctx, tx)
+	if err != nil {
+		return err
+	}
+	linked, err := linkedAccounts(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range fees {
+		f := &fees[i]
+		f.link(linked[f.ID], mapped)
+		f.Lock, f.JournalStatus = locks[f.ID], statuses[f.ID]
+	}
+	return nil
+}
+
+// link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types are posted on.
+func (f *Fee) link(named []AccountRef, mapped []mapping) {
+	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
+	formula, err := ParseFormula(f.Stored)
+	if err != nil {
+		return // a flat fee
+	}
+	for _, name := range formula.Names() {
+		for _, m := range mapped {
+			if m.LineType != name {
+				continue
+			}
+			included := Financial{LineType: name, AccountID: m.AccountID, Name: m.AccountName, Channel: m.Channel}
+			if m.AppID != nil {
+				included.App = &AppRef{*m.AppID}
+			}
+			f.IncludedFinancials = append(f.IncludedFinancials, included)
+			if ref := (AccountRef{m.AccountID, m.AccountName}); !slices.Contains(f.LinkedAccounts, ref) {
+				f.LinkedAccounts = append(f.LinkedAccounts, ref)
+			}
+		}
+	}
+}

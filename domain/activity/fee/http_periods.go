@@ -1,0 +1,165 @@
+package fee
+
+import (
+	"context"
+	"errors"
+
+	"stayledger/domain/property/listing"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+var periodSorts = page.Sorts{{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"}}
+
+// periodSort is an order of listing periods.
+type periodSort string
+
+// Enum lists the orders.
+func (periodSort) Enum() []string { return periodSorts.Enum() }
+
+type listPeriodsInput struct {
+	page.Params
+	Sort            periodSort `query:"sort" default:"createdAt"`
+	RecurringFeeIDs page.IDs   `query:"recurringFeeIds"`
+	RecurringFeeID  page.IDs   `query:"recurringFeeId" deprecated:"true" doc:"Former name of recurringFeeIds."`
+	ListingIDs      page.IDs   `query:"listingIds"`
+	IDs             page.IDs   `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+}
+
+func listPeriods(ctx context.Context, tx *db.Tx, in *listPeriodsInput) (*page.Page[Period], error) {
+	q := page.Query{Columns: periodColumns, From: periodTables, Sorts: periodSorts, Default: "createdAt", ID: "p.id"}
+	q.And("p.team_id = @team", db.Args{"team": tx.Team})
+	q.IDs("p.fee_id = any(?)", in.RecurringFeeIDs)
+	q.IDs("p.fee_id = any(?)", in.RecurringFeeID)
+	q.IDs("p.listing_id = any(?)", in.ListingIDs)
+	q.IDs("p.id = any(?)", in.IDs)
+	return page.List[Period](ctx, tx, q, in.Params, in.Sort)
+}
+
+// CreatePeriod is the body of a new listing period.
+type CreatePeriod struct {
+	RecurringFeeID id.ID `json:"recurringFeeId"`
+	ListingSubscription
+	OnConflict *listing.OnConflict `json:"onConflict,omitempty" doc:"truncate ends an open period where this one starts."`
+}
+
+type createPeriodInput struct{ Body CreatePeriod }
+
+func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
+	b := &in.Body
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	var issues []apierr.Issue
+	f, err := get(ctx, tx, b.RecurringFeeID)
+	switch {
+	case errors.Is(err, apierr.NotFound):
+		issues = append(issues, notFound("Recurring fee does not exist", "recurringFeeId"))
+	case err != nil:
+		return nil, err
+	}
+	listings, err := listing.ByID(ctx, tx, []id.ID{b.ListingID})
+	if err != nil {
+		return nil, err
+	}
+	if _, known := listings[b.ListingID]; !known {
+		issues = append(issues, notFound("Listing does not exist", "listingId"))
+	}
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	return savePeriod(ctx, tx, &periodChange{fee: &f, onConflict: b.OnConflict, after: &Period{
+		ID: tx.NewID(), FeeID: b.RecurringFeeID, ListingID: b.ListingID, StartAt: b.StartAt, EndAt: b.EndAt, Rate: b.Rate,
+		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+	}})
+}
+
+// UpdatePeriod is the body of a changed listing period; what is absent stays.
+type UpdatePeriod struct {
+	StartAt    api.Opt[day.Day]    `json:"startAt,omitzero"`
+	EndAt      api.Opt[day.Day]    `json:"endAt,omitzero"`
+	Rate       api.Opt[int64]      `json:"rate,omitzero" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	OnConflict *listing.OnConflict `json:"onConflict,omitempty" doc:"truncate ends an open period where this one starts."`
+}
+
+type updatePeriodInput struct {
+	ID   id.ID `path:"id"`
+	Body UpdatePeriod
+}
+
+func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
+	f, before, err := periodOfFee(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p, b := *before, &in.Body
+	p.StartAt, p.EndAt, p.Rate = b.StartAt.Or(p.StartAt), b.EndAt.Or(p.EndAt), b.Rate.Or(p.Rate)
+	p.UpdatedAt = day.At(tx.Now)
+	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
+}
+
+// periodOfFee reads a listing period with its fee for a change.
+func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
+	p, err := getPeriod(ctx, tx, periodID)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := get(ctx, tx, p.FeeID)
+	return &f, &p, err
+}
+
+// periodChange is a listing period as it was, nil for a new one, and as it is to be.
+type periodChange struct {
+	fee           *Fee
+	before, after *Period
+	onConflict    *listing.OnConflict
+}
+
+// savePeriod writes a listing period, with the end of an earlier one when that is in the way and may be truncated.
+func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error) {
+	p := c.after
+	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
+	if c.before != nil {
+		t.old = append(t.old, *c.before)
+	}
+	var stmts []db.Stmt
+	if c.onConflict != nil && *c.onConflict == listing.Truncate {
+		earlier, err := truncatable(ctx, tx, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range earlier {
+			ended := earlier[i]
+			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
+			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
+			stmts = append(stmts, periodStatement(tx, &ended))
+		}
+	}
+	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
+		return nil, refused(err)
+	}
+	if _, err := outdate(ctx, tx, t); err != nil {
+		return nil, err
+	}
+	saved, err := getPeriod(ctx, tx, p.ID)
+	return &saved, err
+}
+
+func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	f, p, err := periodOfFee(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := deletePeriod(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
+	return &api.None{}, err
+}

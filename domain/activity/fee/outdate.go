@@ -1,0 +1,138 @@
+package fee
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// touched is a fee before and after a change, before is nil for a new one, with its listing periods.
+type touched struct {
+	before, after *Fee
+	old, new      []Period
+}
+
+// outdate marks the journals that a change of a fee makes stale, and starts the operation that derives them: of the stays that the fee is
+// charged on and of those that it may be charged on. Fees that build on it are charged on the same stays. It answers nil when there are none.
+func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgement, error) {
+	feeChanged := t.before == nil || !t.before.chargesLike(t.after)
+	periods := slices.Concat(t.old, t.new)
+	if !feeChanged {
+		periods = differing(t.old, t.new)
+	}
+	if t.after.Status != active && (t.before == nil || t.before.Status != active) {
+		periods = nil
+	}
+	statuses := t.after.StatusFilter.statuses()
+	if t.before != nil {
+		statuses = append(statuses, t.before.StatusFilter.statuses()...)
+	}
+	reservations, err := mayBeCharged(ctx, tx, chargeable{Fee: t.after.ID, Charged: feeChanged && t.before != nil, Periods: periods, Statuses: statuses})
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: t.after.ID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: reservations},
+	})
+}
+
+// awaiting is the journal status of a fee that has started an operation, which nobody can read before the transaction ends.
+func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) ledger.JournalStatus {
+	if started == nil {
+		return status
+	}
+	reason, action := ledger.FeeChanged, "wait"
+	return ledger.JournalStatus{
+		Status: "recalculating", Reason: &reason, Action: &action, OperationIDs: append(slices.Clone(status.OperationIDs), started.OperationID),
+	}
+}
+
+// chargesLike reports whether two states of a fee come to the same journals.
+func (f *Fee) chargesLike(other *Fee) bool {
+	terms := func(f *Fee) Fee {
+		t := *f
+		t.UniqueRef, t.Icon, t.CreditAccount, t.DebitAccount, t.CreatedAt, t.UpdatedAt = nil, nil, AccountRef{}, AccountRef{}, day.Instant{}, day.Instant{}
+		t.References, t.Stored, t.BookingChannelsFilter = nil, "", slices.Clone(f.BookingChannelsFilter)
+		slices.Sort(t.BookingChannelsFilter)
+		return t
+	}
+	return reflect.DeepEqual(terms(f), terms(other))
+}
+
+// differing are the listing periods that only one of two states has.
+func differing(old, now []Period) []Period {
+	terms := func(p *Period) string {
+		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, deref(p.Rate))
+	}
+	count := map[string]int{}
+	for i := range old {
+		count[terms(&old[i])]++
+	}
+	for i := range now {
+		count[terms(&now[i])]--
+	}
+	var out []Period
+	for _, p := range slices.Concat(old, now) {
+		if count[terms(&p)] != 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func text(d *day.Day) string {
+	if d == nil {
+		return "-"
+	}
+	return d.String()
+}
+
+func deref(v *int64) int64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// chargeable selects stays on the listings of periods, on dates that a period covers.
+type chargeable struct {
+	Fee id.ID
+	// Charged adds the stays that have entries or adjustments of the fee.
+	Charged  bool
+	Periods  []Period
+	Statuses []string
+}
+
+// mayBeCharged finds reservations, in the order of their ids. A stay is recognised on some day between the first and the last that it names.
+func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
+	listings := make([]id.ID, len(c.Periods))
+	from, to := make([]*day.Day, len(c.Periods)), make([]*day.Day, len(c.Periods))
+	for i := range c.Periods {
+		listings[i], from[i], to[i] = c.Periods[i].ListingID, c.Periods[i].StartAt, c.Periods[i].EndAt
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select id from (
+			select r.id from unnest(@listings::uuid[], @from::date[], @to::date[]) as p (listing_id, start_at, end_at)
+				join reservation r on r.team_id = @team and r.listing_id = p.listing_id
+			where r.general_ledger_status = 'active' and r.status = any(@statuses)
+				and least(r.check_in, r.booked_at, r.cancelled_at, r.general_ledger_posting_at) < coalesce(p.end_at, 'infinity')
+				and greatest(r.check_out, r.booked_at, r.cancelled_at, r.general_ledger_posting_at) >= coalesce(p.start_at, '-infinity')
+			union
+			select e.reservation_id from ledger_entry e
+				where e.team_id = @team and e.recurring_fee_id = @fee and e.reservation_id is not null and @charged
+			union
+			select j.reservation_id from reservation_adjustment j where j.team_id = @team and j.recurring_fee_id = @fee and @charged
+		) v order by id`,
+		db.Args{"team": tx.Team, "fee": c.Fee, "charged": c.Charged, "listings": listings, "from": from, "to": to, "statuses": c.Statuses})
+	if err != nil {
+		return nil, fmt.Errorf("find reservations that a recurring fee is charged on: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,218 @@
+package fee
+
+import (
+	"cmp"
+	"context"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/tax"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// ListingSubscription is a listing period as it comes with its fee.
+type ListingSubscription struct {
+	ListingID id.ID    `json:"listingId"`
+	StartAt   *day.Day `json:"startAt,omitempty" doc:"Absent means since inception."`
+	EndAt     *day.Day `json:"endAt,omitempty" doc:"The first day without the fee; absent means open."`
+	Rate      *int64   `json:"rate,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Replaces the fee's default rate."`
+}
+
+// Create is the body of a new fee.
+type Create struct {
+	Name                   string                `json:"name" minLength:"1" maxLength:"200"`
+	UniqueRef              *string               `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
+	Icon                   *string               `json:"icon,omitempty" minLength:"1" maxLength:"100"`
+	Status                 string                `json:"status,omitempty" enum:"active,inactive"`
+	Type                   Type                  `json:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Formula                string                `json:"formula,omitempty" maxLength:"1000" doc:"Needed by a percentage fee."`
+	RateType               RateType              `json:"rateType" enum:"flat,percentage"`
+	DefaultRate            int64                 `json:"defaultRate" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	RevenueRecognition     *Recognition          `json:"revenueRecognition,omitempty" enum:"checkIn,checkOut,proRata,bookedAt"`
+	CreditParty            ledger.Party          `json:"creditParty" enum:"owners,manager"`
+	DebitParty             ledger.Party          `json:"debitParty" enum:"owners,manager"`
+	CreditAccountID        id.ID                 `json:"creditAccountId"`
+	DebitAccountID         id.ID                 `json:"debitAccountId"`
+	ChargeBasis            ChargeBasis           `json:"chargeBasis,omitempty" doc:"Absent means perReservation."`
+	TaxRateID              *id.ID                `json:"taxRateId,omitempty"`
+	TaxBehavior            *tax.Behavior         `json:"taxBehavior,omitempty" doc:"Absent means excluded when there is a tax rate."`
+	StatusFilter           StatusFilter          `json:"statusFilter,omitempty" doc:"Absent means booked."`
+	OwnerStayFilter        OwnerStayFilter       `json:"ownerStayFilter,omitempty" doc:"Absent means exclude."`
+	BookingChannelsFilter  []string              `json:"bookingChannelsFilter,omitempty" maxItems:"100"`
+	AccountTotalConditions []Condition           `json:"accountTotalConditions,omitempty" maxItems:"20"`
+	ListingSubscriptions   []ListingSubscription `json:"listingSubscriptions,omitempty" maxItems:"1000"`
+}
+
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Fee, error) {
+	return Add(ctx, tx, &in.Body)
+}
+
+// Add makes a recurring fee with its listing periods. It fails as createRecurringFee does.
+func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
+}
+
+// Unsaved is the fee that Add would make, without listing periods and stored nowhere: its name and uniqueRef may be taken. It fails as
+// createRecurringFee does otherwise.
+func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
+	f := drafted(tx, b)
+	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)
+}
+
+func drafted(tx *db.Tx, b *Create) *Fee {
+	f := &Fee{
+		ID: tx.NewID(), UniqueRef: b.UniqueRef, Name: b.Name, Icon: b.Icon, Status: cmp.Or(b.Status, active), Type: b.Type, Formula: b.Formula,
+		RateType: b.RateType, DefaultRate: b.DefaultRate, RevenueRecognition: b.RevenueRecognition, CreditParty: b.CreditParty, DebitParty: b.DebitParty,
+		CreditAccountID: b.CreditAccountID, DebitAccountID: b.DebitAccountID, ChargeBasis: cmp.Or(b.ChargeBasis, PerReservation),
+		TaxRateID: b.TaxRateID, TaxBehavior: b.TaxBehavior, StatusFilter: cmp.Or(b.StatusFilter, BookedOnly),
+		OwnerStayFilter: cmp.Or(b.OwnerStayFilter, ExcludeOwnerStays), BookingChannelsFilter: b.BookingChannelsFilter,
+		AccountTotalConditions: b.AccountTotalConditions, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+	}
+	if f.BookingChannelsFilter == nil {
+		f.BookingChannelsFilter = []string{}
+	}
+	return f
+}
+
+// Update is the body of a changed fee; what is absent stays.
+type Update struct {
+	Name                   *string                `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	UniqueRef              api.Opt[string]        `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	Icon                   api.Opt[string]        `json:"icon,omitzero" minLength:"1" maxLength:"100"`
+	Status                 *string                `json:"status,omitempty" enum:"active,inactive"`
+	Type                   *Type                  `json:"type,omitempty" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Formula                *string                `json:"formula,omitempty" maxLength:"1000"`
+	RateType               *RateType              `json:"rateType,omitempty" enum:"flat,percentage"`
+	DefaultRate            *int64                 `json:"defaultRate,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	RevenueRecognition     api.Opt[Recognition]   `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
+	CreditParty            *ledger.Party          `json:"creditParty,omitempty" enum:"owners,manager"`
+	DebitParty             *ledger.Party          `json:"debitParty,omitempty" enum:"owners,manager"`
+	CreditAccountID        *id.ID                 `json:"creditAccountId,omitempty"`
+	DebitAccountID         *id.ID                 `json:"debitAccountId,omitempty"`
+	ChargeBasis            *ChargeBasis           `json:"chargeBasis,omitempty"`
+	TaxRateID              api.Opt[id.ID]         `json:"taxRateId,omitzero" doc:"Null takes the tax away."`
+	TaxBehavior            *tax.Behavior          `json:"taxBehavior,omitempty"`
+	StatusFilter           *StatusFilter          `json:"statusFilter,omitempty"`
+	OwnerStayFilter        *OwnerStayFilter       `json:"ownerStayFilter,omitempty"`
+	BookingChannelsFilter  *[]string              `json:"bookingChannelsFilter,omitempty" maxItems:"100"`
+	AccountTotalConditions *[]Condition           `json:"accountTotalConditions,omitempty" maxItems:"20" doc:"Replaces all conditions."`
+	ListingSubscriptions   *[]ListingSubscription `json:"listingSubscriptions,omitempty" maxItems:"1000" doc:"Replaces all listing periods."`
+}
+
+type updateInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+// keep sets what is given.
+func keep[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	before, err := get(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	f, b := before, &in.Body
+	keep(&f.Name, b.Name)
+	keep(&f.Status, b.Status)
+	keep(&f.Type, b.Type)
+	keep(&f.Formula, b.Formula)
+	keep(&f.RateType, b.RateType)
+	keep(&f.DefaultRate, b.DefaultRate)
+	keep(&f.CreditParty, b.CreditParty)
+	keep(&f.DebitParty, b.DebitParty)
+	keep(&f.CreditAccountID, b.CreditAccountID)
+	keep(&f.DebitAccountID, b.DebitAccountID)
+	keep(&f.ChargeBasis, b.ChargeBasis)
+	keep(&f.StatusFilter, b.StatusFilter)
+	keep(&f.OwnerStayFilter, b.OwnerStayFilter)
+	keep(&f.BookingChannelsFilter, b.BookingChannelsFilter)
+	keep(&f.AccountTotalConditions, b.AccountTotalConditions)
+	f.UniqueRef, f.Icon = b.UniqueRef.Or(f.UniqueRef), b.Icon.Or(f.Icon)
+	f.RevenueRecognition = b.RevenueRecognition.Or(f.RevenueRecognition)
+	if f.TaxRateID = b.TaxRateID.Or(f.TaxRateID); f.TaxRateID == nil {
+		f.TaxBehavior = nil
+	}
+	if b.TaxBehavior != nil {
+		f.TaxBehavior = b.TaxBehavior
+	}
+	f.UpdatedAt = day.At(tx.Now)
+	c := change{before: &before, after: &f, keepFormula: b.Formula == nil && b.RateType == nil}
+	if b.ListingSubscriptions != nil {
+		c.subscriptions, c.given = *b.ListingSubscriptions, true
+	}
+	return save(ctx, tx, c)
+}
+
+// change is a fee as it was, nil for a new one, and as it is to be.
+type change struct {
+	before, after *Fee
+	// subscriptions replace all listing periods when they are given.
+	subscriptions []ListingSubscription
+	given         bool
+	// keepFormula says that the formula is the one that was checked before.
+	keepFormula bool
+}
+
+// save checks and writes a fee, and marks the journals that it changes.
+func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
+	if err := c.check(ctx, tx); err != nil {
+		return nil, err
+	}
+	f := c.after
+	before, err := periodsOf(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	stmts := feeStatements(tx, f)
+	after := before
+	if c.given {
+		after = asPeriods(c.subscriptions)
+		stmts = append(stmts, clearPeriods(tx, f.ID))
+		for i := range after {
+			p := &after[i]
+			p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
+			stmts = append(stmts, periodStatement(tx, p))
+		}
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return nil, refused(err)
+	}
+	saved, err := get(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	started, err := outdate(ctx, tx, touched{before: c.before, after: &saved, old: before, new: after})
+	if err != nil {
+		return nil, err
+	}
+	shown, err := read(ctx, tx, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	shown.JournalStatus = awaiting(shown.JournalStatus, started)
+	return shown, nil
+}
+
+func asPeriods(subscriptions []ListingSubscription) []Period {
+	out := make([]Period, len(subscriptions))
+	for i := range subscriptions {
+		s := &subscriptions[i]
+		out[i] = Period{ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// maxImportBody is what 200000 entries with every field take.
+const maxImportBody = 32 << 20
+
+func historicalEndpoints() []api.Endpoint {
+	const path = "/general-ledger/historical"
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: path, ID: "listHistoricalImports", Tag: tag, Summary: "List imports of an earlier system's books",
+			Scopes: []string{"general-ledger:read"}, Doc: "Newest first. The entries are those of /reports/journal-entries with ledger=historical and status=inactive.",
+		}, imports),
+		api.Queue(api.Endpoint{
+			Method: http.MethodPost, Path: path, ID: "importHistoricalLedger", Tag: tag, Summary: "Import the books of an earlier system",
+			Scopes: []string{"general-ledger:import"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxImportBody, Timeout: 2 * time.Minute,
+			Also: map[int]reflect.Type{
+				http.StatusOK: reflect.TypeFor[HistoricalPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+			},
+			Doc: "Starts an operation of type historical-gl-import that puts the entries onto the historical ledger, which no live report shows. A dry run " +
+				"answers 200 with what the import comes to. A txnRef that was posted with the same entries is skipped; one that was staged and never " +
+				"posted is replaced. Failures in order: malformed input; `generalLedgerDisabled`; `generalLedgerStartDateMissing`; an entry of nothing, on " +
+				"or after the start date, or one too many of its txnRef; 422 for different dates in one txnRef, then for txnRefs that do not balance " +
+				"(context.transactions); unknown references; 409 for txnRefs that were posted with other entries (context.txnRefs).",
+		}, startImport, func(ctx context.Context, tx *db.Tx, _ *importInput, a *importAnswer) error {
+			a.dry = true
+			return post(ctx, tx, a.importID)
+		}),
+	}
+}
+
+type importInput struct{ Body Historical }
+
+// importAnswer is the acknowledgement or, in a dry run, the preview (OPEN-41).
+type importAnswer struct {
+	importID id.ID
+	started  *operation.Acknowledgement
+	preview  *HistoricalPreview
+	dry      bool
+}
+
+// HTTPStatus is 200 in a dry run, which starts nothing.
+func (a *importAnswer) HTTPStatus() int {
+	if a.dry {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+// MarshalJSON gives the one of the two that the caller asked for.
+func (a *importAnswer) MarshalJSON() ([]byte, error) {
+	if a.dry {
+		return json.Marshal(a.preview)
+	}
+	return json.Marshal(a.started)
+}
+
+func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer, error) {
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !t.IsGeneralLedger:
+		return nil, errDisabled
+	case t.StatementStartAt == nil:
+		return nil, errNoStart
+	}
+	b, err := grouped(in.Body.Entries, *t.StatementStartAt)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.checkNamed(ctx, tx); err != nil {
+		return nil, err
+	}
+	b.digest(t.DefaultCurrency)
+	fresh, err := b.dropKnown(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	a := &importAnswer{importID: tx.NewID(), preview: b.preview()}
+	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+	a.started, err = operation.Start(ctx, tx, operation.New{
+		Type: operation.HistoricalGLImport, Primary: &self, Resources: []operation.Resource{self},
+		Tasks: []operation.Task{{Kind: kindImport, Args: importArgs{a.importID}, Priority: 5}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Pipeline(ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh))); err != nil {
+		return nil, fmt.Errorf("record an import: %w", err)
+	}
+	return a, b.stage(ctx, tx, a.importID, fresh)
+}
+
+var importSorts = page.Sorts{{Name: "createdAt", Expr: "i.created_at"}}
+
+// importSort is an order of imports.
+type importSort string
+
+// Enum lists the orders.
+func (importSort) Enum() []string { return importSorts.Enum() }
+
+type importsInput struct {
+	page.Params
+	Sort importSort `query:"sort" doc:"Default -createdAt."`
+}
+
+func imports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[HistoricalImport], error) {
+	return page.List[HistoricalImport](ctx, tx, page.Query{
+		Columns: `i.id, i.operation_id, i.txn_count, i.entry_count, i.skipped_txn_count, jsonb_build_object('debit', i.debit, 'credit', i.credit) as totals,
+			i.start_at, i.end_at, i.created_at, i.posted_at`,
+		From: "historical_import i", Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: importSorts, Default: "-createdAt", ID: "i.id",
+	}, in.Params, in.Sort)
+}

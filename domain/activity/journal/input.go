@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Create is a new journal as the caller writes it.
+type Create struct {
+	Date        day.Day         `json:"date" doc:"Accounting date."`
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" maxLength:"255"`
+	Description api.Opt[string] `json:"description,omitzero" maxLength:"1000"`
+	Currency    api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; the team's default currency when absent."`
+	Ledger      Books           `json:"ledger,omitempty" doc:"trust when absent."`
+	Lines       []LineInput     `json:"lines" minItems:"2" maxItems:"1000"`
+}
+
+// LineInput is an entry as the caller writes it.
+type LineInput struct {
+	AccountID     id.ID                 `json:"accountId"`
+	CentTotal     money.Cents           `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; debit positive, credit negative, never zero."`
+	Party         api.Opt[ledger.Party] `json:"party,omitzero" enum:"owners,manager" doc:"Absent on revenue, expense and distribution accounts: the owners' when the line has a listing, else the manager's."`
+	ListingID     api.Opt[id.ID]        `json:"listingId,omitzero" doc:"Absent: the listing of the reservation."`
+	ContactID     api.Opt[id.ID]        `json:"contactId,omitzero"`
+	ReservationID api.Opt[id.ID]        `json:"reservationId,omitzero"`
+	Description   api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
+}
+
+// Update holds the fields that change; null clears, absent stays.
+type Update struct {
+	Date        *day.Day        `json:"date,omitempty"`
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" maxLength:"255"`
+	Description api.Opt[string] `json:"description,omitzero" maxLength:"1000"`
+	Currency    *string         `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
+	Ledger      *Books          `json:"ledger,omitempty"`
+	Lines       []LineInput     `json:"lines,omitempty" minItems:"2" maxItems:"1000" doc:"Replaces all lines."`
+}
+
+// moneyField is the first field that touches more than the words and the date of a journal, empty for none.
+func (u *Update) moneyField() string {
+	switch {
+	case u.Lines != nil:
+		return "lines"
+	case u.Currency != nil:
+		return "currency"
+	case u.Ledger != nil:
+		return "ledger"
+	}
+	return ""
+}
+
+// Reversal is when a journal is taken back.
+type Reversal struct {
+	Date        day.Day         `json:"date" doc:"Accounting date of the reversal; the locks of this date count."`
+	Description api.Opt[string] `json:"description,omitzero" maxLength:"1000" doc:"The original's when absent."`
+}
+
+func lines(in []LineInput) []Line {
+	out := make([]Line, len(in))
+	for i := range in {
+		l := &in[i]
+		out[i] = Line{
+			AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party.Value, ListingID: l.ListingID.Value, ContactID: l.ContactID.Value,
+			ReservationID: l.ReservationID.Value, Description: l.Description.Value,
+		}
+	}
+	return out
+}
+
+// drafted is a new journal before it is held against the rows that it names.
+func drafted(c *Create, newID id.ID) *Journal {
+	j := &Journal{
+		ID: newID, ShortRef: newID.ShortRef(), UniqueRef: c.UniqueRef.Value, Date: c.Date, Description: c.Description.Value,
+		Currency: deref(c.Currency.Value), Ledger: c.Ledger, Lines: lines(c.Lines),
+	}
+	if j.Ledger == "" {
+		j.Ledger = Books(ledger.Trust)
+	}
+	return j
+}
+
+// redrafted is what a change makes of a stored journal.
+func redrafted(old *Journal, u *Update) *Journal {
+	j := *old
+	j.UniqueRef, j.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
+	if u.Date != nil {
+		j.Date = *u.Date
+	}
+	if u.Currency != nil {
+		j.Currency = *u.Currency
+	}
+	if u.Ledger != nil {
+		j.Ledger = *u.Ledger
+	}
+	if u.Lines != nil {
+		j.Lines = lines(u.Lines)
+	}
+	return &j
+}
+
+// reversal takes every line of a journal back.
+func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
+	out := &Journal{
+		ID: newID, ShortRef: newID.ShortRef(), Date: r.Date, Description: r.Description.Or(j.Description), Currency: j.Currency,
+		Ledger: j.Ledger, ReversesID: &j.ID, Lines: make([]Line, len(j.Lines)),
+	}
+	for i := range j.Lines {
+		out.Lines[i] = j.Lines[i]
+		out.Lines[i].CentTotal = -j.Lines[i].CentTotal
+	}
+	return out
+}
+
+// settle adds the lines up. It fails for an amount of nothing or beyond the safe range, and with UNPROCESSABLE_CONTENT and Unbalanced when
+// debits and credits differ.
+func (j *Journal) settle() error {
+	var issues []apierr.Issue
+	var debit, credit money.Cents
+	var debits, credits money.Reach
+	for i := range j.Lines {
+		c := j.Lines[i].CentTotal
+		switch {
+		case c == 0:
+			issues = append(issues, issueAt("A line moves an amount", "zeroAmount", "lines", i, "centTotal"))
+		case c > 0:
+			debit += c
+			debits.Add(c)
+		default:
+			credit -= c
+			credits.Add(c)
+		}
+	}
+	if !debits.Valid() || !credits.Valid() {
+		issues = append(issues, issueAt("The lines add up to more than the safe range", "range", "lines"))
+	}
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	if debit != credit {
+		return errUnbalanced.With(Unbalanced{debit - credit}).At(issueAt("Debits and credits differ", "unbalanced", "lines"))
+	}
+	j.Total = debit
+	return nil
+}

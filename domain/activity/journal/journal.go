@@ -1,0 +1,96 @@
+// Package journal owns what is posted without a document behind it: the journals that somebody writes by hand, their reversals, and the
+// books of an earlier system, which are imported onto the historical ledger.
+//
+// A journal is one posting of the trust or the operating ledger. It is written under the same locks as everything that is derived, and it is
+// taken back by a reversal of its own date, which leaves the original as it was and names it.
+package journal
+
+import (
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Books is a ledger that journals are written in by hand; the historical one is only imported.
+type Books ledger.Ledger
+
+// Enum lists the ledgers.
+func (Books) Enum() []string { return []string{string(ledger.Trust), string(ledger.Operating)} }
+
+// Journal is a posting written by hand.
+type Journal struct {
+	ID            id.ID                `json:"id"`
+	ShortRef      string               `json:"shortRef"`
+	UniqueRef     *string              `json:"uniqueRef" doc:"The caller's own reference, unique in the team."`
+	Date          day.Day              `json:"date" doc:"Accounting date."`
+	Description   *string              `json:"description"`
+	Currency      string               `json:"currency" doc:"ISO 4217 in lower case."`
+	Ledger        Books                `json:"ledger"`
+	Total         money.Cents          `json:"total" doc:"Cents; the sum of the debits, which is that of the credits."`
+	Lines         []Line               `json:"lines"`
+	ReversesID    *id.ID               `json:"reversesId" doc:"The journal that this one takes back."`
+	ReversedByID  *id.ID               `json:"reversedById" doc:"The journal that takes this one back."`
+	Lock          ledger.Lock          `json:"lock" db:"-"`
+	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-" doc:"Of the posting; it follows the owners of the listings."`
+	CreatedAt     day.Instant          `json:"createdAt"`
+	UpdatedAt     day.Instant          `json:"updatedAt"`
+}
+
+// Line is one entry of a journal.
+type Line struct {
+	AccountID     id.ID                   `json:"accountId"`
+	Account       transaction.AccountRef  `json:"account"`
+	CentTotal     money.Cents             `json:"centTotal" doc:"Cents; debit positive, credit negative."`
+	Party         *ledger.Party           `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ListingID     *id.ID                  `json:"listingId"`
+	Listing       *transaction.ListingRef `json:"listing"`
+	ContactID     *id.ID                  `json:"contactId"`
+	Contact       *transaction.ContactRef `json:"contact"`
+	ReservationID *id.ID                  `json:"reservationId"`
+	Reservation   *ReservationRef         `json:"reservation"`
+	Description   *string                 `json:"description"`
+}
+
+// ReservationRef names a reservation.
+type ReservationRef struct {
+	ID               id.ID   `json:"id"`
+	ShortRef         string  `json:"shortRef"`
+	ConfirmationCode *string `json:"confirmationCode"`
+}
+
+// Reversed tells the caller of a refused change which journal stands in the way.
+type Reversed struct {
+	ReversedByID id.ID `json:"reversedById"`
+}
+
+// Unbalanced says by how much debits exceed credits, in cents; negative when credits do.
+type Unbalanced struct {
+	Difference money.Cents `json:"difference"`
+}
+
+var (
+	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A journal with this reference already exists")
+	errUnbalanced   = apierr.New(apierr.CodeUnprocessableContent, "", "The lines of the journal do not balance")
+	errReversed     = apierr.New(apierr.CodeConflict, "", "The journal is reversed already")
+	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The journal is reversed by another one")
+	errBeforeStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
+	errDisabled     = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
+)
+
+// noParty are the assignments whose accounts hold what guests owe or are owed: nobody's income until a stay is recognised.
+var noParty = []account.Assignment{account.AccountsReceivable, account.DepositCoHostPayout}
+
+func deref[T any](p *T) (zero T) {
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+func issueAt(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}

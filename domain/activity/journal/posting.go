@@ -1,0 +1,43 @@
+package journal
+
+import (
+	"strconv"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+)
+
+// posting is what a journal does to the books. It fails with the issue ownershipPeriodMissing for an owners' line on a listing that nobody
+// owned on the date.
+func (j *Journal) posting(n *named) (ledger.Posting, error) {
+	p := ledger.Posting{
+		SourceID: j.ID, TxnCode: "journal:" + j.ID.String(), Ledger: ledger.Ledger(j.Ledger), Status: ledger.Active, TxnAt: j.Date,
+		Currency: j.Currency, Lines: make([]ledger.Line, len(j.Lines)),
+	}
+	trigger := ledger.TriggerManual
+	if j.ReversesID != nil {
+		trigger = triggerReversal
+	}
+	for i := range j.Lines {
+		l := &j.Lines[i]
+		p.Lines[i] = ledger.Line{
+			Ref: "line:" + strconv.Itoa(i+1), AccountID: l.AccountID, CentTotal: l.CentTotal, Party: deref(l.Party), ListingID: deref(l.ListingID),
+			ContactID: deref(l.ContactID), ReservationID: deref(l.ReservationID), Trigger: trigger, Description: deref(l.Description),
+		}
+		if p.Lines[i].Description == "" {
+			p.Lines[i].Description = deref(j.Description)
+		}
+		if p.Lines[i].Party != ledger.Owners {
+			continue
+		}
+		period := n.owned(l, j.Date)
+		if period == nil {
+			return ledger.Posting{}, apierr.BadRequest.At(issueAt(periodMissing, "ownershipPeriodMissing", "lines", i, "listingId"))
+		}
+		p.Lines[i].OwnershipPeriodID = period.ID
+	}
+	return p, nil
+}
+
+// triggerReversal marks the entries of a journal that takes another one back.
+const triggerReversal = "reversal"

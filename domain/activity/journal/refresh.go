@@ -1,0 +1,59 @@
+package journal
+
+import (
+	"context"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Sources are all nouns with journals, each of which follows the changes of what it is derived from.
+func Sources() ledger.Sources {
+	return ledger.Sources{transaction.Source(), reservation.Source(), Source()}
+}
+
+// Source says how the postings of manual journals are found and made anew, so that they follow the owners of their listings.
+func Source() *ledger.Source {
+	return &ledger.Source{Noun: ledger.ManualJournals, Touched: touched, Derive: derive}
+}
+
+// touched are the journals with owners' lines on listings whose owners changed.
+func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+	if b.Listings == nil {
+		return nil, nil
+	}
+	return db.Select[id.ID](ctx, tx, `select distinct journal_id from journal_line where team_id = @team and party = 'owners' and listing_id = any(@listings)`,
+		db.Args{"team": tx.Team, "listings": b.Listings})
+}
+
+// derive locks manual journals and makes their postings anew. One with a listing that nobody owns on its date any more cannot be.
+func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
+	if err := holdAll(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	found, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	journals := make([]*Journal, len(found))
+	for i := range found {
+		journals[i] = &found[i]
+	}
+	n, err := load(ctx, tx, journals)
+	if err != nil {
+		return nil, err
+	}
+	out := &ledger.Derived{Failed: map[id.ID]error{}}
+	for _, j := range journals {
+		p, err := j.posting(n)
+		if err != nil {
+			out.Failed[j.ID] = err
+			continue
+		}
+		out.Sources, out.Postings = append(out.Sources, j.ID), append(out.Postings, p)
+	}
+	return out, nil
+}

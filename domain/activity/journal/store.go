@@ -1,0 +1,144 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currency, j.ledger, j.total, j.reverses_id,
+	(select r.id from journal r where r.team_id = j.team_id and r.reverses_id = j.id) as reversed_by_id, j.created_at, j.updated_at,
+	(select jsonb_agg(jsonb_build_object(
+		'accountId', l.account_id, 'account', jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name), 'centTotal', l.cent_total,
+		'party', l.party, 'listingId', l.listing_id, 'listing', case when li.id is not null then
+			jsonb_build_object('id', li.id, 'name', li.name, 'uniqueRef', li.unique_ref, 'shortRef', li.short_ref) end,
+		'contactId', l.contact_id, 'contact', case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end,
+		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then
+			jsonb_build_object('id', r.id, 'shortRef', r.short_ref, 'confirmationCode', r.confirmation_code) end,
+		'description', l.description) order by l.position)
+	from journal_line l join account a on a.team_id = l.team_id and a.id = l.account_id
+		left join listing li on li.team_id = l.team_id and li.id = l.listing_id
+		left join contact c on c.team_id = l.team_id and c.id = l.contact_id
+		left join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
+	where l.team_id = j.team_id and l.journal_id = j.id) as lines`
+
+// byIDs reads journals with their lines, in the order of their ids.
+func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
+	found, err := db.Select[Journal](ctx, tx, `select `+columns+` from journal j where j.team_id = @team and j.id = any(@ids) order by j.id`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read journals: %w", err)
+	}
+	return found, nil
+}
+
+// byID reads one journal with its state, or fails with apierr.NotFound.
+func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+	found, err := byIDs(ctx, tx, []id.ID{one})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &found[0], state(ctx, tx, found)
+}
+
+// hold makes the changes of a journal take turns and reads it, or fails with apierr.NotFound.
+func hold(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+	if err := holdAll(ctx, tx, []id.ID{one}); err != nil {
+		return nil, err
+	}
+	return byID(ctx, tx, one)
+}
+
+func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	if _, err := tx.Exec(ctx, `select from journal where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return fmt.Errorf("lock journals: %w", err)
+	}
+	return nil
+}
+
+// state tells of journals what holds them and whether their postings follow the owners of their listings.
+func state(ctx context.Context, tx *db.Tx, journals []Journal) error {
+	ids, subjects := make([]id.ID, len(journals)), make([]ledger.Subject, len(journals))
+	for i := range journals {
+		j := &journals[i]
+		ids[i], subjects[i] = j.ID, ledger.Subject{ID: j.ID}
+		for k := range j.Lines {
+			if l := j.Lines[k].ListingID; l != nil && deref(j.Lines[k].Party) == ledger.Owners {
+				subjects[i].Also = append(subjects[i].Also, *l)
+			}
+		}
+	}
+	locks, err := ledger.LocksOf(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	statuses, err := ledger.StatusOf(ctx, tx, subjects)
+	if err != nil {
+		return err
+	}
+	for i := range journals {
+		journals[i].Lock, journals[i].JournalStatus = locks[journals[i].ID], statuses[journals[i].ID]
+	}
+	return nil
+}
+
+// lineRow carries a line to the database.
+type lineRow struct {
+	Position      int           `json:"position"`
+	AccountID     id.ID         `json:"account_id"`
+	CentTotal     int64         `json:"cent_total"`
+	Party         *ledger.Party `json:"party"`
+	ListingID     *id.ID        `json:"listing_id"`
+	ContactID     *id.ID        `json:"contact_id"`
+	ReservationID *id.ID        `json:"reservation_id"`
+	Description   *string       `json:"description"`
+}
+
+const upsertSQL = `
+	insert into journal (team_id, id, short_ref, unique_ref, date, description, currency, ledger, total, reverses_id, created_at, updated_at)
+	values (@team, @id, @short_ref, @unique_ref, @date, @description, @currency, @ledger, @total, @reverses, @now, @now)
+	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, date = excluded.date, description = excluded.description,
+		currency = excluded.currency, ledger = excluded.ledger, total = excluded.total, updated_at = excluded.updated_at`
+
+const insertLinesSQL = `
+	insert into journal_line (team_id, journal_id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, description)
+	select @team, @id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, description
+	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
+		contact_id uuid, reservation_id uuid, description text)`
+
+// store writes a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal of one journal.
+func store(ctx context.Context, tx *db.Tx, j *Journal) error {
+	rows := make([]lineRow, len(j.Lines))
+	for i := range j.Lines {
+		l := &j.Lines[i]
+		rows[i] = lineRow{
+			Position: i + 1, AccountID: l.AccountID, CentTotal: int64(l.CentTotal), Party: l.Party, ListingID: l.ListingID,
+			ContactID: l.ContactID, ReservationID: l.ReservationID, Description: l.Description,
+		}
+	}
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: upsertSQL, Args: db.Args{
+			"team": tx.Team, "id": j.ID, "short_ref": j.ShortRef, "unique_ref": j.UniqueRef, "date": j.Date, "description": j.Description,
+			"currency": j.Currency, "ledger": string(j.Ledger), "total": int64(j.Total), "reverses": j.ReversesID, "now": tx.Now,
+		}},
+		db.Stmt{SQL: `delete from journal_line where team_id = @team and journal_id = @id`, Args: db.Args{"team": tx.Team, "id": j.ID}},
+		db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})
+	switch db.Constraint(err) {
+	case "journal_unique_ref":
+		return errDuplicateRef
+	case "journal_reversed_once":
+		return errReversed
+	}
+	if err != nil {
+		return fmt.Errorf("store a journal: %w", err)
+	}
+	return nil
+}

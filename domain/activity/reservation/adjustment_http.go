@@ -1,0 +1,273 @@
+package reservation
+
+import (
+	"context"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+func adjustmentEndpoints() []api.Endpoint {
+	write := []string{"reservations:write"}
+	return []api.Endpoint{
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/reservations/{id}/adjustments", ID: "createReservationAdjustment", Tag: tag, Summary: "Adjust a reservation",
+			Scopes: write, DryRun: true, Status: 201,
+			Doc: "Answers with the whole reservation. Fails with 404 for an unknown reservation, and for a recurring fee that is unknown or not active any more; with " +
+				"400 for an unknown account and for a type that does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment whose own " +
+				"posting date is open can be made on a stay that is locked." + derives,
+		}, createAdjustment),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "updateReservationAdjustment", Tag: tag, Summary: "Change an adjustment",
+			Scopes: write, DryRun: true,
+			Doc: "Fields that are absent stay. Answers with the whole reservation and fails as creating does." + derives,
+		}, updateAdjustment),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "deleteReservationAdjustment", Tag: tag, Summary: "Take an adjustment back",
+			Scopes: write, DryRun: true, Doc: "Answers with the whole reservation. Fails with 404." + derives,
+		}, deleteAdjustment),
+	}
+}
+
+// AdjustmentTerms are the fields of an adjustment beside its amount.
+type AdjustmentTerms struct {
+	Type                   *AdjustmentType         `json:"type,omitempty" doc:"Absent: fee when there is a recurring fee, else financial."`
+	Description            api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
+	AccountID              api.Opt[id.ID]          `json:"accountId,omitzero" doc:"Absent for a financial adjustment of a canceled reservation: the account assigned cancellationRevenue."`
+	AccountRef             *string                 `json:"accountRef,omitempty" minLength:"1" maxLength:"200" doc:"uniqueRef or code of the account, instead of accountId."`
+	Party                  api.Opt[ledger.Party]   `json:"party,omitzero" enum:"owners,manager"`
+	RecurringFeeID         api.Opt[id.ID]          `json:"recurringFeeId,omitzero" doc:"A fee adjustment that is posted as this fee is."`
+	ReservationRef         api.Opt[string]         `json:"reservationRef,omitzero" maxLength:"200" doc:"What the source calls the reservation."`
+	GeneralLedgerPostingAt api.Opt[day.Day]        `json:"generalLedgerPostingAt,omitzero" doc:"Absent or null: the date of the reservation, the cancellation's when canceled."`
+	UniqueRef              api.Opt[string]         `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	Metadata               api.Opt[map[string]any] `json:"metadata,omitzero"`
+}
+
+// CreateAdjustment is the body of a new adjustment.
+type CreateAdjustment struct {
+	Amount money.Cents `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	AdjustmentTerms
+}
+
+// UpdateAdjustment is the body of a changed adjustment; what is absent stays.
+type UpdateAdjustment struct {
+	Amount *money.Cents `json:"amount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	AdjustmentTerms
+}
+
+type createAdjustmentInput struct {
+	ID   id.ID `path:"id"`
+	Body CreateAdjustment
+}
+
+func createAdjustment(ctx context.Context, tx *db.Tx, in *createAdjustmentInput) (*Reservation, error) {
+	return Adjust(ctx, tx, in.ID, &in.Body)
+}
+
+// Adjust makes an adjustment of a reservation and its journal. It fails as createReservationAdjustment does.
+func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjustment) (*Reservation, error) {
+	if err := b.checkFee(ctx, tx); err != nil {
+		return nil, err
+	}
+	r, err := takeTurn(ctx, tx, reservationID)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adjustment{ID: tx.NewID(), ReservationID: r.ID, Amount: b.Amount, CreatedAt: day.At(tx.Now)}
+	return adjust(ctx, tx, r, a, &b.AdjustmentTerms)
+}
+
+type adjustmentInput struct {
+	ID           id.ID `path:"id"`
+	AdjustmentID id.ID `path:"adjustmentId"`
+}
+
+type updateAdjustmentInput struct {
+	adjustmentInput
+	Body UpdateAdjustment
+}
+
+func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput) (*Reservation, error) {
+	if err := in.Body.checkFee(ctx, tx); err != nil {
+		return nil, err
+	}
+	r, err := takeTurn(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
+	if err != nil {
+		return nil, err
+	}
+	keep(&a.Amount, in.Body.Amount)
+	return adjust(ctx, tx, r, a, &in.Body.AdjustmentTerms)
+}
+
+func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
+	if _, err := takeTurn(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	if _, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID); err != nil {
+		return nil, err
+	}
+	if err := removeAdjustment(ctx, tx, in.AdjustmentID); err != nil {
+		return nil, err
+	}
+	return readjusted(ctx, tx, in.ID)
+}
+
+// checkFee fails when the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
+func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
+	if v := t.RecurringFeeID.Value; v != nil {
+		_, err := fee.Active(ctx, tx, *v)
+		return err
+	}
+	return nil
+}
+
+// takeTurn locks a reservation for a change.
+func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	if err := hold(ctx, tx, []id.ID{reservationID}); err != nil {
+		return nil, err
+	}
+	return get(ctx, tx, reservationID)
+}
+
+// adjust checks and writes an adjustment with the terms that are given.
+func adjust(ctx context.Context, tx *db.Tx, r *Reservation, a *Adjustment, t *AdjustmentTerms) (*Reservation, error) {
+	named, issues, err := t.account(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if issues = append(issues, a.apply(t, named)...); len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if a.needsAccount() && r.Status == Canceled {
+		assigned, err := account.Assigned(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if err := account.Require(assigned, account.CancellationRevenue); err != nil {
+			return nil, err
+		}
+		a.AccountID = given(assigned[account.CancellationRevenue])
+	}
+	if issues := a.check(); len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	a.UpdatedAt = day.At(tx.Now)
+	if err := saveAdjustment(ctx, tx, a); err != nil {
+		return nil, err
+	}
+	return readjusted(ctx, tx, r.ID)
+}
+
+// readjusted derives the adjustments of a reservation, which no lock on the stay keeps out, and then all else that a lock does not hold.
+func readjusted(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	loaded, err := load(ctx, tx, []id.ID{reservationID})
+	if err != nil {
+		return nil, err
+	}
+	derived, err := journals(ctx, tx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
+		return nil, held(err)
+	}
+	if _, err := Source().Store(ctx, tx, derived, string(Full), ledger.Lenience{SkipLocked: true}); err != nil {
+		return nil, err
+	}
+	return show(ctx, tx, reservationID)
+}
+
+// account is the account that the terms name, by its id or by a reference; nil when they name none.
+func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []apierr.Issue, error) {
+	switch {
+	case t.AccountRef != nil && t.AccountID.Value != nil:
+		return nil, []apierr.Issue{issue("An account is named by accountId or by accountRef", "contradiction", "accountRef")}, nil
+	case t.AccountRef != nil:
+		found, err := accountByRef(ctx, tx, *t.AccountRef)
+		if err == nil && found.IsZero() {
+			return nil, []apierr.Issue{issue("Account does not exist", "notFound", "accountRef")}, nil
+		}
+		return &found, nil, err
+	case t.AccountID.Value != nil:
+		found, err := account.ByID(ctx, tx, []id.ID{*t.AccountID.Value})
+		if _, exists := found[*t.AccountID.Value]; err == nil && !exists {
+			return nil, []apierr.Issue{issue("Account does not exist", "notFound", "accountId")}, nil
+		}
+		return t.AccountID.Value, nil, err
+	default:
+		return nil, nil, nil
+	}
+}
+
+// apply changes the adjustment to the terms. A recurring fee brings its own accounts and parties, so it takes the place of both.
+func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Issue) {
+	a.Description, a.ReservationRef, a.UniqueRef = t.Description.Or(a.Description), t.ReservationRef.Or(a.ReservationRef), t.UniqueRef.Or(a.UniqueRef)
+	a.GeneralLedgerPostingAt, a.RecurringFeeID = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt), t.RecurringFeeID.Or(a.RecurringFeeID)
+	a.Party = t.Party.Or(a.Party)
+	switch {
+	case named != nil:
+		a.AccountID = named
+	case t.AccountID.Present:
+		a.AccountID = nil
+	}
+	if t.Metadata.Present && t.Metadata.Value != nil {
+		a.Metadata = *t.Metadata.Value
+	} else if t.Metadata.Present || a.Metadata == nil {
+		a.Metadata = map[string]any{}
+	}
+	switch {
+	case t.Type != nil:
+		a.Type = *t.Type
+	case a.RecurringFeeID != nil:
+		a.Type = FeeAdjustment
+	case a.Type == "":
+		a.Type = Financial
+	}
+	if a.RecurringFeeID == nil {
+		return nil
+	}
+	if named != nil {
+		issues = append(issues, issue("The recurring fee says which accounts move", "contradiction", "accountId"))
+	}
+	if t.Party.Value != nil {
+		issues = append(issues, issue("The recurring fee says which parties move", "contradiction", "party"))
+	}
+	a.AccountID, a.Party = nil, nil
+	return issues
+}
+
+func (a *Adjustment) needsAccount() bool {
+	return a.Type == Financial && a.RecurringFeeID == nil && a.AccountID == nil
+}
+
+// check refuses an adjustment that does not say where its money moves.
+func (a *Adjustment) check() (issues []apierr.Issue) {
+	if a.RecurringFeeID != nil {
+		if a.Type == Financial {
+			return []apierr.Issue{issue("An adjustment of a recurring fee does not change what the guest owes", "contradiction", "type")}
+		}
+		return nil
+	}
+	if a.AccountID == nil {
+		issues = append(issues, issue("Required field is missing", "required", "accountId"))
+	}
+	if a.Type == FeeAdjustment && a.Party == nil {
+		issues = append(issues, issue("Required field is missing", "required", "party"))
+	}
+	return issues
+}
+
+func issue(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}

@@ -1,0 +1,160 @@
+package reservation
+
+import (
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// discount is the line type whose amounts are negative, cancellation the name of what adjustments keep of a cancellation.
+const (
+	discount     = "discount"
+	cancellation = "cancellation"
+)
+
+// stay is the reservation as fees see it.
+func (in *Input) stay(lines []postable) *fee.Stay {
+	r := &in.Reservation
+	return &fee.Stay{
+		Line:    in.named,
+		Account: func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
+		Channel: deref(r.BookingPlatform), Status: string(r.Status), OwnerStay: r.Type == OwnerStay, Nights: r.Nights(),
+		At: in.segments(in.recognition())[0].at,
+	}
+}
+
+// named is the amount behind a name of a fee's formula: the active lines of a type, what deposits paid, or what was kept of a cancellation.
+func (in *Input) named(name string) (sum money.Cents) {
+	r := &in.Reservation
+	switch name {
+	case fee.MerchantFee:
+		return in.MerchantFee
+	case fee.ChannelFee:
+		return in.ChannelFee
+	}
+	if r.inactive(in.Mappings.Of(r, name)) == "" {
+		for i := range r.Lines {
+			if r.Lines[i].Type == name {
+				sum += r.Lines[i].Amount
+			}
+		}
+	}
+	switch name {
+	case cancellation:
+		return sum + in.adjusted(in.Assigned[account.CancellationRevenue])
+	case discount:
+		return -sum
+	default:
+		return sum
+	}
+}
+
+// credited is what the stay's lines and financial adjustments credit to an account.
+func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
+	sum := in.adjusted(accountID)
+	for i := range lines {
+		if lines[i].accountID == accountID {
+			sum += lines[i].Amount
+		}
+	}
+	return sum
+}
+
+// adjusted is what active financial adjustments credit to an account.
+func (in *Input) adjusted(accountID id.ID) (sum money.Cents) {
+	r := &in.Reservation
+	if accountID.IsZero() || r.Status == Inactive {
+		return 0
+	}
+	for i := range r.Adjustments {
+		if a := &r.Adjustments[i]; a.Type == Financial && a.AccountID != nil && *a.AccountID == accountID {
+			sum += a.Amount
+		}
+	}
+	return sum
+}
+
+// charge moves a fee from the party that bears it to the one that earns it, and the tax on it to whom it is owed.
+func (j *journal) charge(c *fee.Charge) {
+	if c.InactiveReason != "" {
+		return
+	}
+	for _, s := range j.in.charged(c.Subscription) {
+		j.post(s, "fee:"+c.Subscription.Fee.ID.String(), j.feeLines(s, c))
+	}
+}
+
+// charged are the parts of the stay that the listing period of a subscription covers, on the dates on which the fee is recognised.
+func (in *Input) charged(s *fee.Subscription) (parts []segment) {
+	recognition := in.recognition()
+	if s.Fee.RevenueRecognition != nil {
+		recognition = *s.Fee.RevenueRecognition
+	}
+	for _, whole := range in.segments(recognition) {
+		if part, covered := whole.during(s.Period); covered {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
+	f := &c.Subscription.Fee
+	amount, tax := s.share(c.Amount), s.share(c.Tax)
+	add := func(ref string, accountID id.ID, party ledger.Party, amount money.Cents) {
+		if amount == 0 {
+			return
+		}
+		entry := j.entry(s, ledger.TriggerRecurringFee, f.Name)
+		entry.RecurringFeeID = f.ID
+		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = ref, accountID, party, amount
+		lines = append(lines, entry)
+	}
+	add("debit", f.DebitAccountID, f.DebitParty, amount+tax)
+	add("credit", f.CreditAccountID, f.CreditParty, -amount)
+	if tax != 0 {
+		add("tax", j.assigned(account.ExpenseSalesTax), ledger.NoParty, -tax)
+	}
+	return lines
+}
+
+// adjustment posts one adjustment on its own date, else on that of the reservation.
+//
+// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is; any other fee adjustment
+// moves its amount on the account to the party from the other one.
+func (j *journal) adjustment(a *Adjustment) {
+	if a.Amount == 0 {
+		return
+	}
+	s := j.in.segments(j.recognition)[0]
+	if a.GeneralLedgerPostingAt != nil || s.proRata {
+		at := s.at
+		if a.GeneralLedgerPostingAt != nil {
+			at = *a.GeneralLedgerPostingAt
+		}
+		s = j.in.on(at)
+	}
+	debit := j.entry(s, triggerAdjustment, a.label())
+	if a.RecurringFeeID != nil {
+		debit.RecurringFeeID = *a.RecurringFeeID
+	}
+	credit := debit
+	debit.Ref, debit.CentTotal = "debit", a.Amount
+	credit.Ref, credit.CentTotal = "credit", -a.Amount
+	name := "feeAdjustment:"
+	switch {
+	case a.Type == Financial:
+		name = "adjustment:"
+		debit.AccountID = j.assigned(receivableOf(s.period))
+		credit.AccountID, credit.Party = *a.AccountID, a.credited()
+	case a.RecurringFeeID != nil:
+		debit.AccountID, debit.Party = a.DebitAccountID, a.DebitParty
+		credit.AccountID, credit.Party = a.CreditAccountID, a.CreditParty
+	default:
+		debit.AccountID, debit.Party = *a.AccountID, otherParty(*a.Party)
+		credit.AccountID, credit.Party = *a.AccountID, *a.Party
+	}
+	j.post(s, name+a.ID.String(), []ledger.Line{debit, credit})
+}

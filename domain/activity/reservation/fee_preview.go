@@ -1,0 +1,207 @@
+package reservation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// FeePreviewRequest names a stay and a fee, stored or not.
+type FeePreviewRequest struct {
+	ReservationID  id.ID       `json:"reservationId"`
+	RecurringFeeID *id.ID      `json:"recurringFeeId,omitempty" doc:"A stored fee; else fee."`
+	Fee            *fee.Create `json:"fee,omitempty" doc:"A fee that is not stored; its listingSubscriptions are checked and change nothing."`
+}
+
+// Resolve wants exactly one fee.
+func (b FeePreviewRequest) Resolve() []apierr.Issue {
+	if (b.RecurringFeeID == nil) == (b.Fee == nil) {
+		return []apierr.Issue{issue("Give either recurringFeeId or fee", "contradiction", "fee")}
+	}
+	return nil
+}
+
+type feePreviewInput struct{ Body FeePreviewRequest }
+
+// FeePreview is what a stay comes to when it is charged a fee.
+type FeePreview struct {
+	Totals FeePreviewTotals `json:"totals"`
+	Lines  []PreviewLine    `json:"lines"`
+}
+
+// FeePreviewTotals add up the journal of a stay.
+type FeePreviewTotals struct {
+	Tax         money.Cents `json:"tax" doc:"Lines that are nobody's revenue, and the tax on fees."`
+	Manager     money.Cents `json:"manager" doc:"What is left to the manager after all fees and the costs of deposits."`
+	Owner       money.Cents `json:"owner" doc:"What is left to the owners after all fees."`
+	Reservation money.Cents `json:"reservation" doc:"Active lines."`
+	Expense     money.Cents `json:"expense" doc:"What processor and channel kept of deposits."`
+	Deposit     money.Cents `json:"deposit" doc:"What deposits brought in."`
+	Guest       money.Cents `json:"guest" doc:"What the guest owes in all: active lines and financial adjustments."`
+	Fee         money.Cents `json:"fee" doc:"What the previewed fee comes to, with its tax."`
+}
+
+// previewFee derives the journal of the stay as if its listing were charged the fee.
+func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePreview, error) {
+	r, err := show(ctx, tx, asked.Body.ReservationID)
+	if err != nil {
+		return nil, unknown(err, "reservationId")
+	}
+	f, err := asked.Body.fee(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := inputs(ctx, tx, []Reservation{*r})
+	if err != nil {
+		return nil, err
+	}
+	in := &loaded[0]
+	if err := in.subscribe(f); err != nil {
+		return nil, err
+	}
+	derived := Journal(in)
+	out := &FeePreview{Lines: derived.previewLines(in)}
+	costs, err := depositCosts(ctx, tx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out.Lines = append(out.Lines, costs...)
+	ids := make([]id.ID, len(out.Lines))
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		ids[i] = l.accountID
+		l.Fee = l.Type == PreviewRecurringFee && l.RecurringFee.ID == f.ID
+	}
+	accounts, err := account.ByID(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Lines {
+		out.Lines[i].Account = refOf(accounts, ids[i])
+	}
+	out.total(&derived, r)
+	return out, nil
+}
+
+// total adds up what the journal does, and what deposits cost.
+func (p *FeePreview) total(d *Derived, r *Reservation) {
+	t := &p.Totals
+	t.Guest, t.Deposit, t.Reservation = r.Financials.Total, r.Financials.Paid, r.Financials.Total-r.Financials.Adjustments
+	for i := range d.Postings {
+		for k := range d.Postings[i].Lines {
+			l := &d.Postings[i].Lines[k]
+			switch {
+			case l.Party == ledger.Owners:
+				t.Owner -= l.CentTotal
+			case l.Party == ledger.Manager:
+				t.Manager -= l.CentTotal
+			case l.Ref == "tax" || l.Trigger == ledger.TriggerReservation && l.Ref != "guest":
+				t.Tax -= l.CentTotal
+			}
+		}
+	}
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		switch {
+		case l.Type == PreviewDeposit:
+			t.Expense += l.Amount
+			if l.Party != nil && *l.Party == ledger.Owners {
+				t.Owner -= l.Amount
+			} else {
+				t.Manager -= l.Amount
+			}
+		case l.Fee && l.Status == LineActive:
+			t.Fee += l.Amount
+		}
+	}
+}
+
+// fee is the one that the request names or brings along.
+func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
+	if b.Fee != nil {
+		f, err := fee.Unsaved(ctx, tx, b.Fee)
+		return f, inFee(err)
+	}
+	f, err := fee.Active(ctx, tx, *b.RecurringFeeID)
+	return f, unknown(err, "recurringFeeId")
+}
+
+// subscribe charges the stay a fee, unless one of the fee's own listing periods does.
+func (in *Input) subscribe(f *fee.Fee) error {
+	for i := range in.Fees {
+		if s := &in.Fees[i]; s.Fee.ID == f.ID && in.charged(s) != nil {
+			return nil
+		}
+	}
+	always, err := fee.NewSubscription(*f, fee.Period{FeeID: f.ID, ListingID: in.Reservation.ListingID})
+	if err != nil {
+		return err
+	}
+	in.Fees = append(slices.DeleteFunc(in.Fees, func(s fee.Subscription) bool { return s.Fee.ID == f.ID }), always)
+	return nil
+}
+
+// unknown turns the absence of something that the body names into the caller's mistake.
+func unknown(err error, field string) error {
+	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
+		return apierr.BadRequest.At(issue("Does not exist", "notFound", field))
+	}
+	return err
+}
+
+// inFee puts the findings about an unsaved fee where it stands in the body.
+func inFee(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := apierr.From(err)
+	issues := e.Issues()
+	if len(issues) == 0 || e.Code() != apierr.CodeBadRequest {
+		return err
+	}
+	moved := apierr.BadRequest.With(e.Context())
+	for i := range issues {
+		issues[i].Path = append([]any{"fee"}, issues[i].Path...)
+	}
+	return moved.At(issues...)
+}
+
+// depositCosts are what processor and channel kept of the active deposits of a reservation.
+func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]PreviewLine, error) {
+	type row struct {
+		ID         id.ID
+		ShortRef   string
+		Date       day.Day
+		Assignment account.Assignment
+		AccountID  id.ID
+		Party      string
+		Amount     money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select t.id, t.short_ref, t.date, `+depositCost+` as assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
+		from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
+		where l.team_id = @team and l.reservation_id = @id and `+account.Acting("l", account.DepositChannelFee, account.DepositMerchantFee)+`
+		order by t.date, t.id, l.position`, db.Args{"team": tx.Team, "id": reservationID})
+	if err != nil {
+		return nil, fmt.Errorf("read the costs of deposits: %w", err)
+	}
+	out := make([]PreviewLine, len(rows))
+	for i, l := range rows {
+		party := ledger.Party(l.Party)
+		out[i] = PreviewLine{
+			Name: map[account.Assignment]string{account.DepositMerchantFee: fee.MerchantFee, account.DepositChannelFee: fee.ChannelFee}[l.Assignment], Type: PreviewDeposit,
+			Party: &party, Status: LineActive, Amount: l.Amount, accountID: l.AccountID,
+			Transaction: &TransactionRef{l.ID, l.ShortRef, l.Date},
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,251 @@
+package reservation
+
+import (
+	"slices"
+	"strconv"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// The trigger of adjustments, beside those of the ledger.
+const triggerAdjustment = "adjustment"
+
+// Input is all that the journal of a reservation depends on.
+type Input struct {
+	// Reservation with its lines and adjustments.
+	Reservation Reservation
+	// Mappings are where line types are posted.
+	Mappings Mappings
+	// Assigned are the accounts by the part they play: accountsReceivable, deposit_coHostPayout, deferredRevenue, expense_salesTax and
+	// cancellationRevenue are used.
+	Assigned map[account.Assignment]id.ID
+	// Recognition is the team's setting.
+	Recognition fee.Recognition
+	// LongTermStayNights: longer stays are recognised pro rata whatever the setting; nil for none.
+	LongTermStayNights *int64
+	// Periods are the listing's ownership periods, Fees its subscriptions.
+	Periods []listing.Period
+	Fees    []fee.Subscription
+	// MerchantFee and ChannelFee are what active deposits of the reservation paid to processor and channel, as positive amounts.
+	MerchantFee money.Cents
+	ChannelFee  money.Cents
+}
+
+// Derived is the journal of a reservation.
+type Derived struct {
+	Postings []ledger.Posting
+	// Missing are the assignments that entries need and the team has not made; such entries have the zero account.
+	Missing []account.Assignment
+	// Charges say of every subscription what it comes to.
+	Charges []fee.Charge
+}
+
+// Journal derives the postings of a reservation: its revenue, with what is recognised on other dates going through deferred revenue; each
+// fee; each adjustment. What is recognised pro rata is cut by month and ownership period. The same input gives the same postings, byte for
+// byte. Only the adjustments of a canceled reservation and the fees on it are posted; an inactive one, or one that is kept out of the
+// ledger, has no journal.
+//
+// Lines without an account and amounts of zero are left out.
+func Journal(in *Input) Derived {
+	j := journal{in: in, recognition: in.recognition(), lines: in.postable()}
+	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
+	if !in.Reservation.posts() {
+		return j.out
+	}
+	j.revenue()
+	for i := range j.out.Charges {
+		j.charge(&j.out.Charges[i])
+	}
+	for i := range in.Reservation.Adjustments {
+		j.adjustment(&in.Reservation.Adjustments[i])
+	}
+	return j.out
+}
+
+// journal is a derivation under way.
+type journal struct {
+	in          *Input
+	recognition fee.Recognition
+	lines       []postable
+	out         Derived
+}
+
+// postable is a line that counts and has an account.
+type postable struct {
+	*Line
+	index     int
+	accountID id.ID
+	party     ledger.Party
+	// own is the recognition that the line's type has for itself, empty when it follows the reservation.
+	own fee.Recognition
+}
+
+func (l *postable) ref() string { return "line:" + strconv.Itoa(l.index) }
+
+func (l *postable) label() string {
+	if l.Description != nil {
+		return *l.Description
+	}
+	return l.Type
+}
+
+// postable are the lines that are posted. A line that names its account and has no mapping belongs to the owners when the account is income
+// or cost, and to nobody when it is money owed, such as tax.
+func (in *Input) postable() []postable {
+	r := &in.Reservation
+	out := make([]postable, 0, len(r.Lines))
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		m := in.Mappings.Of(r, l.Type)
+		if r.inactive(m) != "" {
+			continue
+		}
+		p := postable{Line: l, index: i}
+		if m != nil {
+			p.party = m.posts()
+			if m.AccountID != nil {
+				p.accountID = *m.AccountID
+			}
+			if m.RevenueRecognition != nil {
+				p.own = *m.RevenueRecognition
+			}
+		}
+		if l.AccountID != nil {
+			p.accountID = *l.AccountID
+			if m == nil {
+				p.party = partyOf(l.Classification)
+			}
+		}
+		if !p.accountID.IsZero() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// revenue credits every line of the stay and debits what the guest owes for them, on the dates of the reservation. A line with other dates
+// of its own is deferred there, and what was deferred is recognised on its dates, whichever comes first.
+func (j *journal) revenue() {
+	defaults := j.in.segments(j.recognition)
+	deferred := map[fee.Recognition][]segment{}
+	for i := range j.lines {
+		if own := j.lines[i].own; own != "" && deferred[own] == nil {
+			if segments := j.in.segments(own); !together(segments, defaults) {
+				deferred[own] = segments
+			}
+		}
+	}
+	for _, s := range defaults {
+		j.post(s, "revenue", j.owed(s, deferred))
+	}
+	for _, own := range []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.ProRata, fee.BookedAt} {
+		for _, s := range deferred[own] {
+			j.post(s, "recognition:"+string(own), j.recognised(s, own))
+		}
+	}
+}
+
+// owed is what the guest owes for a segment of the stay against the lines, or against what is deferred.
+func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
+	lines := make([]ledger.Line, 1, len(j.lines)+1)
+	var owed money.Cents
+	for i := range j.lines {
+		l := &j.lines[i]
+		amount := s.share(l.Amount)
+		if amount == 0 {
+			continue
+		}
+		entry := j.entry(s, ledger.TriggerReservation, l.label())
+		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = l.ref(), l.accountID, l.party, -amount
+		if deferred[l.own] != nil {
+			entry.Trigger, entry.AccountID, entry.Party = ledger.TriggerDeferredRevenue, j.assigned(account.DeferredRevenue), ledger.NoParty
+		}
+		lines = append(lines, entry)
+		owed += amount
+	}
+	if owed == 0 {
+		return lines[1:]
+	}
+	lines[0] = j.entry(s, ledger.TriggerReservation, "Guest deposits")
+	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.assigned(receivableOf(s.period)), owed
+	return lines
+}
+
+// recognised is what lines with a recognition of their own earn in a segment, out of what was or will be deferred.
+func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Line) {
+	for i := range j.lines {
+		l := &j.lines[i]
+		amount := s.share(l.Amount)
+		if l.own != own || amount == 0 {
+			continue
+		}
+		debit := j.entry(s, ledger.TriggerRevenueRecognition, l.label())
+		credit := debit
+		debit.Ref, debit.AccountID, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), j.assigned(account.DeferredRevenue), amount
+		credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = l.ref(), l.accountID, l.party, -amount
+		lines = append(lines, debit, credit)
+	}
+	return lines
+}
+
+// entry is an entry of the reservation, stamped with the ownership period of its date.
+func (j *journal) entry(s segment, trigger, description string) ledger.Line {
+	r := &j.in.Reservation
+	l := ledger.Line{ListingID: r.ListingID, ReservationID: r.ID, Trigger: trigger, Description: description}
+	if s.period != nil {
+		l.OwnershipPeriodID = s.period.ID
+	}
+	return l
+}
+
+// assigned is the account of an assignment; what is not assigned is missing.
+func (j *journal) assigned(a account.Assignment) id.ID {
+	accountID := j.in.Assigned[a]
+	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
+		j.out.Missing = append(j.out.Missing, a)
+	}
+	return accountID
+}
+
+// receivableOf is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host waits for the channel.
+func receivableOf(p *listing.Period) account.Assignment {
+	if p == nil {
+		return account.AccountsReceivable
+	}
+	switch p.BusinessModel {
+	case listing.CoHost, listing.CoHostAirbnb:
+		return account.DepositCoHostPayout
+	case listing.Managed:
+		return account.AccountsReceivable
+	}
+	return account.AccountsReceivable
+}
+
+// post adds a posting unless it has no lines.
+func (j *journal) post(s segment, name string, lines []ledger.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	r := &j.in.Reservation
+	code := codePrefix(r.ID) + name
+	if s.proRata {
+		code += ":" + s.at.String()
+	}
+	j.out.Postings = append(j.out.Postings, ledger.Posting{
+		SourceID: r.ID, TxnCode: code, Ledger: ledger.Trust, Status: ledger.Active, TxnAt: s.at, Currency: r.Currency, Lines: lines,
+	})
+}
+
+func codePrefix(reservationID id.ID) string { return "reservation:" + reservationID.String() + ":" }
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

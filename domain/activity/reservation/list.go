@@ -1,0 +1,151 @@
+package reservation
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"stayledger/domain/property/listing"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Filter selects reservations: the query parameters of the list and the body of its export alike.
+type Filter struct {
+	IDs                 page.IDs `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	ShortRefs           []string `query:"shortRefs" json:"shortRefs,omitempty"`
+	UniqueRefs          []string `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
+	Type                Type     `query:"type" json:"type,omitempty"`
+	Status              Status   `query:"status" json:"status,omitempty"`
+	GeneralLedgerStatus string   `query:"generalLedgerStatus" json:"generalLedgerStatus,omitempty" enum:"active,inactive"`
+	ListingIDs          page.IDs `query:"listingIds" json:"listingIds,omitempty"`
+	ListingID           page.IDs `query:"listingId" json:"listingId,omitempty" deprecated:"true" doc:"Former name of listingIds."`
+	page.Dates
+	Date           day.Span                `query:"date" json:"date,omitzero" doc:"The same as dateRange."`
+	DateField      string                  `query:"dateField" json:"dateField,omitempty" enum:"checkIn,checkOut,bookedAt,payment,intersection" default:"checkIn" doc:"What the range of dates filters by: payment is the date of a deposit, intersection any night of the stay."`
+	Search         string                  `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's or booker's name, the confirmation code, the uniqueRef or the shortRef."`
+	BookingChannel []string                `query:"bookingChannel" json:"bookingChannel,omitempty" doc:"Booking platforms, case aside."`
+	BusinessModel  []listing.BusinessModel `query:"businessModel" json:"businessModel,omitempty" doc:"Of the ownership period that covers the check-in."`
+	LineType       []string                `query:"lineType" json:"lineType,omitempty" doc:"Reservations with a line of one of the types."`
+	AppID          []string                `query:"appId" json:"appId,omitempty" doc:"null selects those of no app."`
+	ConnectionIDs  page.Refs               `query:"connectionIds" json:"connectionIds,omitempty" doc:"null selects those of no connection."`
+	ConnectionID   page.Refs               `query:"connectionId" json:"connectionId,omitempty" deprecated:"true" doc:"Former name of connectionIds."`
+	PaidStatus     string                  `query:"paidStatus" json:"paidStatus,omitempty" enum:"unpaid,underpaid,overpaid,paid,!unpaid,!underpaid,!overpaid,!paid" doc:"A leading ! selects all others."`
+	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
+}
+
+// byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and its check-out does not.
+func byDate(q *page.Query, f *Filter) {
+	span := cmp.Or(f.DateRange, f.Date)
+	if span.IsZero() {
+		return
+	}
+	days := span.Range(f.IsDateRangeEndInclusive)
+	args := db.Args{"from": days.From, "to": days.To}
+	switch f.DateField {
+	case "checkOut":
+		q.And("r.check_out >= @from and r.check_out < @to", args)
+	case "bookedAt":
+		q.And("r.booked_at >= @from and r.booked_at < @to", args)
+	case "intersection":
+		q.And("r.check_in < @to and r.check_out > @from", args)
+	case "payment":
+		q.And(`exists (select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
+			where l.team_id = @team and l.reservation_id = r.id and t.status = 'active' and t.type = 'deposit' and t.date >= @from and t.date < @to)`, args)
+	default:
+		q.And("r.check_in >= @from and r.check_in < @to", args)
+	}
+}
+
+// ofConnection is the connection of a reservation: none is written by one.
+const ofConnection = "null::uuid"
+
+// byWhat narrows a list by what reservations are.
+func byWhat(q *page.Query, f *Filter) {
+	q.IDs("r.id = any(?)", f.IDs)
+	q.Narrow("r.short_ref = any(?)", f.ShortRefs)
+	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
+	q.Narrow("r.type = ?", f.Type)
+	q.Narrow("r.status = ?", f.Status)
+	q.Narrow("r.general_ledger_status = ?", f.GeneralLedgerStatus)
+	q.IDs("r.listing_id = any(?)", f.ListingIDs)
+	q.IDs("r.listing_id = any(?)", f.ListingID)
+	q.Texts("r.app_id", f.AppID)
+	q.Refs(ofConnection, f.ConnectionIDs)
+	q.Refs(ofConnection, f.ConnectionID)
+	q.Narrow(`r.booking_platform collate "case_insensitive" = any(?)`, f.BookingChannel)
+	q.Narrow(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(?)
+		and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, f.BusinessModel)
+	q.Narrow("exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))", f.LineType)
+}
+
+// ListQuery is the list of reservations r with their listings l that a valid filter selects, in rows of Reservation without what complete
+// fills in.
+func ListQuery(tx *db.Tx, f *Filter) page.Query {
+	q := MoneyQuery(tx, f)
+	if f.Amount == nil && f.PaidStatus == "" {
+		q.From = tables
+	}
+	return q
+}
+
+// MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status, stated the sums of the
+// lines that count by their kind, adjusted the sum of the financial adjustments; the last two are null where there are none.
+func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
+	q := page.Query{Columns: columns, From: tables + moneyTables, Default: "-checkIn", ID: "r.id", Sorts: sorts}
+	q.And("r.team_id = @team", db.Args{"team": tx.Team})
+	byWhat(&q, f)
+	byDate(&q, f)
+	q.Amounts("f.expected", f.Amount)
+	if status, others := strings.CutPrefix(f.PaidStatus, "!"); status != "" {
+		q.And("(payment.status = @paid_status) <> @others", db.Args{"paid_status": status, "others": others})
+	}
+	q.Search(f.Search, "r.guest_name", "r.booker_name", "r.confirmation_code", "r.unique_ref", "r.short_ref")
+	return q
+}
+
+var sorts = page.Sorts{
+	{Name: "checkIn", Expr: "r.check_in"},
+	{Name: "checkOut", Expr: "r.check_out"},
+	{Name: "bookedAt", Expr: "r.booked_at", Nullable: true},
+	{Name: "guestName", Expr: "r.guest_name", Text: true, Nullable: true},
+	{Name: "createdAt", Expr: "r.created_at"},
+}
+
+// Sort is an order of reservations.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
+type listInput struct {
+	page.Params
+	Sort Sort `query:"sort" default:"-checkIn"`
+	Filter
+	IncludeLines bool `query:"includeLines" default:"false" doc:"With lines and adjustments; a page of more than 20000 is refused with tooManyLines at limit and context.suggestedLimit."`
+	operation.Include
+}
+
+func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
+	q := ListQuery(tx, &in.Filter)
+	if in.IncludeLines {
+		const lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
+			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
+		if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
+			return nil, err
+		}
+	}
+	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	if err := complete(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Reservation, found.Data,
+		func(r *Reservation) (id.ID, **operation.Summary) { return r.ID, &r.Operations })
+}

@@ -1,0 +1,239 @@
+package reservation
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+func mappingEndpoints() []api.Endpoint {
+	const tag = "Reservation line mappings"
+	read, write := []string{"line-mappings:read"}, []string{"line-mappings:write"}
+	const path = "/reservations/line-mappings"
+	const follows = " Journals of the reservations with such lines become stale and follow in an operation of type reservation-journal-refresh, save those a lock holds."
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: path, ID: "listReservationLineMappings", Tag: tag, Summary: "List line mappings", Scopes: read,
+			Doc: "Line types that arrived without a mapping are listed with the status unmapped.",
+		}, listMappings),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneStatement: true,
+			Doc: "Fails with 404.",
+		}, readMapping),
+		api.Write(api.Endpoint{
+			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type", Scopes: write, Status: 201,
+			Exclusive: true,
+			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
+				"mapped type without one, with 409 when the type is mapped for the app and channel already (reason duplicateName)." + follows,
+		}, createMapping),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping", Scopes: write,
+			Exclusive: true,
+			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
+		}, updateMapping),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: path + "/{id}", ID: "deleteReservationLineMapping", Tag: tag, Summary: "Delete a line mapping",
+			Exclusive: true,
+			Scopes:    write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
+		}, deleteMapping),
+	}
+}
+
+// MappingFilter selects line mappings: the query parameters of the list and the body of its export alike.
+type MappingFilter struct {
+	AppID      []string      `query:"appId" json:"appId,omitempty" doc:"null selects the mappings for every app."`
+	LineType   []string      `query:"lineType" json:"lineType,omitempty"`
+	Channel    []string      `query:"channel" json:"channel,omitempty" doc:"Case aside; null selects the mappings for every channel."`
+	Status     MappingStatus `query:"status" json:"status,omitempty"`
+	AccountIDs page.Refs     `query:"accountIds" json:"accountIds,omitempty"`
+	Search     string        `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
+}
+
+// MappingQuery is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
+func MappingQuery(tx *db.Tx, f *MappingFilter) page.Query {
+	q := page.Query{
+		Columns: mappingColumns, From: mappingTables, Default: "lineType", ID: "m.id",
+		Sorts: mappingSorts,
+	}
+	q.And("m.team_id = @team", db.Args{"team": tx.Team})
+	q.Texts("m.app_id", f.AppID)
+	q.Texts("m.channel", f.Channel)
+	q.Narrow("m.line_type = any(?)", f.LineType)
+	q.Narrow("m.status = ?", f.Status)
+	q.Refs("m.account_id", f.AccountIDs)
+	q.Search(f.Search, "m.line_type", "m.app_id", `m.channel collate "default"`, "a.name")
+	return q
+}
+
+var mappingSorts = page.Sorts{
+	{Name: "lineType", Expr: "m.line_type", Text: true}, {Name: "status", Expr: "m.status"}, {Name: "createdAt", Expr: "m.created_at"},
+}
+
+// MappingSort is an order of line mappings.
+type MappingSort string
+
+// Enum lists the orders.
+func (MappingSort) Enum() []string { return mappingSorts.Enum() }
+
+type listMappingsInput struct {
+	page.Params
+	Sort MappingSort `query:"sort" default:"lineType"`
+	MappingFilter
+}
+
+func listMappings(ctx context.Context, tx *db.Tx, in *listMappingsInput) (*page.Page[Mapping], error) {
+	return page.List[Mapping](ctx, tx, MappingQuery(tx, &in.MappingFilter), in.Params, in.Sort)
+}
+
+func readMapping(ctx context.Context, tx *db.Tx, in *byID) (*Mapping, error) {
+	return getMapping(ctx, tx, in.ID, "")
+}
+
+// MappingTerms are the fields of a mapping beside its line type.
+type MappingTerms struct {
+	AppID              api.Opt[string]          `json:"appId,omitzero" minLength:"1" maxLength:"100"`
+	Channel            api.Opt[string]          `json:"channel,omitzero" minLength:"1" maxLength:"100"`
+	Status             *MappingStatus           `json:"status,omitempty" doc:"Absent: mapped when there is an account, else unmapped."`
+	AccountID          api.Opt[id.ID]           `json:"accountId,omitzero"`
+	Party              api.Opt[ledger.Party]    `json:"party,omitzero" enum:"owners,manager"`
+	RevenueRecognition api.Opt[fee.Recognition] `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
+}
+
+// CreateMapping is the body of a new mapping.
+type CreateMapping struct {
+	LineType string `json:"lineType" minLength:"1" maxLength:"100"`
+	MappingTerms
+}
+
+// UpdateMapping is the body of a changed mapping; what is absent stays.
+type UpdateMapping struct {
+	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100"`
+	MappingTerms
+}
+
+type createMappingInput struct{ Body CreateMapping }
+
+func createMapping(ctx context.Context, tx *db.Tx, in *createMappingInput) (*Mapping, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	m := &Mapping{ID: tx.NewID(), LineType: in.Body.LineType, CreatedAt: day.At(tx.Now)}
+	return remap(ctx, tx, nil, m, &in.Body.MappingTerms)
+}
+
+type updateMappingInput struct {
+	ID   id.ID `path:"id"`
+	Body UpdateMapping
+}
+
+func updateMapping(ctx context.Context, tx *db.Tx, in *updateMappingInput) (*Mapping, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	m, err := getMapping(ctx, tx, in.ID, " for update of m")
+	if err != nil {
+		return nil, err
+	}
+	old := *m
+	keep(&m.LineType, in.Body.LineType)
+	return remap(ctx, tx, &old, m, &in.Body.MappingTerms)
+}
+
+// remap checks and writes a mapping and lets the journals follow that it was or is about.
+func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *MappingTerms) (*Mapping, error) {
+	m.apply(t)
+	if err := m.check(ctx, tx); err != nil {
+		return nil, err
+	}
+	m.UpdatedAt = day.At(tx.Now)
+	if err := clearUnmapped(ctx, tx, m); err != nil {
+		return nil, err
+	}
+	if err := saveMapping(ctx, tx, m); err != nil {
+		return nil, err
+	}
+	if err := outdate(ctx, tx, old, m); err != nil {
+		return nil, err
+	}
+	return getMapping(ctx, tx, m.ID, "")
+}
+
+func (m *Mapping) apply(t *MappingTerms) {
+	m.AppID, m.Channel, m.AccountID = t.AppID.Or(m.AppID), t.Channel.Or(m.Channel), t.AccountID.Or(m.AccountID)
+	m.Party, m.RevenueRecognition = t.Party.Or(m.Party), t.RevenueRecognition.Or(m.RevenueRecognition)
+	switch {
+	case t.Status != nil:
+		m.Status = *t.Status
+	case m.AccountID != nil:
+		m.Status = Mapped
+	case m.Status != Excluded:
+		m.Status = Unmapped
+	}
+	if m.Status != Mapped && t.AccountID.Value == nil {
+		m.AccountID = nil
+	}
+}
+
+// check refuses an account that is unknown, missing or of no use.
+func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
+	switch {
+	case m.Status == Mapped && m.AccountID == nil:
+		return apierr.BadRequest.At(issue("A mapped line type needs an account", "required", "accountId"))
+	case m.Status != Mapped && m.AccountID != nil:
+		return apierr.BadRequest.At(issue("Only a mapped line type has an account", "contradiction", "accountId"))
+	case m.AccountID == nil:
+		return nil
+	}
+	found, err := account.ByID(ctx, tx, []id.ID{*m.AccountID})
+	if err != nil {
+		return err
+	}
+	if _, exists := found[*m.AccountID]; !exists {
+		return apierr.BadRequest.At(issue("Account does not exist", "notFound", "accountId"))
+	}
+	return nil
+}
+
+func deleteMapping(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	m, err := getMapping(ctx, tx, in.ID, " for update of m")
+	if err != nil {
+		return nil, err
+	}
+	if err := removeMapping(ctx, tx, m.ID); err != nil {
+		return nil, err
+	}
+	return &api.None{}, outdate(ctx, tx, m)
+}
+
+// outdate marks the journals that mappings are about; nil ones are passed over.
+func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
+	var touched []id.ID
+	for _, m := range mappings {
+		if m == nil {
+			continue
+		}
+		found, err := mappedBy(ctx, tx, m)
+		if err != nil {
+			return err
+		}
+		touched = append(touched, found...)
+	}
+	slices.SortFunc(touched, id.ID.Compare)
+	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: slices.Compact(touched)},
+	})
+	return err
+}

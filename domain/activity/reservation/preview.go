@@ -1,0 +1,231 @@
+package reservation
+
+import (
+	"context"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Preview is the journal that a reservation would have if it were derived now. Nothing is written, so locks do not show in the entries.
+type Preview struct {
+	Entries []PreviewEntry `json:"entries"`
+	Lines   []PreviewLine  `json:"lines" doc:"What the entries come from, and what does not count and why."`
+	Lock    ledger.Lock    `json:"lock"`
+	Issues  []Issue        `json:"issues"`
+}
+
+// PreviewEntry is a journal entry to be.
+type PreviewEntry struct {
+	TxnCode           string        `json:"txnCode" doc:"Names the posting; its entries balance."`
+	UniqueRef         string        `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
+	Ledger            ledger.Ledger `json:"ledger" enum:"trust,operating,historical"`
+	Status            ledger.Status `json:"status" enum:"active,inactive"`
+	TxnAt             day.Day       `json:"txnAt"`
+	Account           *AccountRef   `json:"account" doc:"Null while no account is assigned; see issues."`
+	CentTotal         money.Cents   `json:"centTotal" doc:"Debit positive, credit negative."`
+	Currency          string        `json:"currency"`
+	Party             *ledger.Party `json:"party" enum:"owners,manager"`
+	ListingID         id.ID         `json:"listingId"`
+	OwnershipPeriodID *id.ID        `json:"ownershipPeriodId"`
+	RecurringFeeID    *id.ID        `json:"recurringFeeId"`
+	TriggerType       string        `json:"triggerType"`
+	Description       string        `json:"description"`
+}
+
+// AccountRef names an account.
+type AccountRef struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// PreviewLine is a line of a stay, an adjustment, what a deposit cost, or a fee.
+type PreviewLine struct {
+	Name           string          `json:"name"`
+	Type           PreviewLineType `json:"type"`
+	Party          *ledger.Party   `json:"party" enum:"owners,manager" doc:"Whose revenue it is; of a fee, who earns it."`
+	Status         LineStatus      `json:"status"`
+	Amount         money.Cents     `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
+	InactiveReason *string         `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`
+	Fee            bool            `json:"fee" doc:"Whether the line is of the fee that is previewed."`
+	Account        *AccountRef     `json:"account"`
+	RecurringFee   *FeeRef         `json:"recurringFee"`
+	Transaction    *TransactionRef `json:"transaction"`
+
+	accountID id.ID
+}
+
+// PreviewLineType says what a previewed line is.
+type PreviewLineType string
+
+// The types of previewed lines.
+const (
+	PreviewReservation  PreviewLineType = "reservation"
+	PreviewAdjustment   PreviewLineType = "adjustment"
+	PreviewDeposit      PreviewLineType = "deposit"
+	PreviewRecurringFee PreviewLineType = "recurringFee"
+)
+
+// Enum lists the types.
+func (PreviewLineType) Enum() []string {
+	return []string{string(PreviewReservation), string(PreviewAdjustment), string(PreviewDeposit), string(PreviewRecurringFee)}
+}
+
+// FeeRef names a recurring fee.
+type FeeRef struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// TransactionRef names a transaction.
+type TransactionRef struct {
+	ID       id.ID   `json:"id"`
+	ShortRef string  `json:"shortRef"`
+	Date     day.Day `json:"date"`
+}
+
+func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) {
+	r, err := show(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := inputs(ctx, tx, []Reservation{*r})
+	if err != nil {
+		return nil, err
+	}
+	derived := Journal(&loaded[0])
+	out := &Preview{Entries: []PreviewEntry{}, Lines: derived.previewLines(&loaded[0]), Lock: r.Lock, Issues: r.Issues}
+	for _, need := range derived.Missing {
+		out.Issues = append(out.Issues, Issue{Code: "unassignedAccount", Severity: "error", Context: map[string]any{"assignment": need}})
+	}
+	var ids []id.ID
+	for i := range derived.Postings {
+		p := &derived.Postings[i]
+		for k := range p.Lines {
+			out.Entries = append(out.Entries, previewOf(p, &p.Lines[k]))
+			ids = append(ids, p.Lines[k].AccountID)
+		}
+	}
+	for i := range out.Lines {
+		ids = append(ids, out.Lines[i].accountID)
+	}
+	accounts, err := account.ByID(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Entries {
+		out.Entries[i].Account = refOf(accounts, ids[i])
+	}
+	for i := range out.Lines {
+		out.Lines[i].Account = refOf(accounts, out.Lines[i].accountID)
+	}
+	return out, nil
+}
+
+func refOf(accounts map[id.ID]account.Account, accountID id.ID) *AccountRef {
+	if a, known := accounts[accountID]; known {
+		return &AccountRef{ID: a.ID, Name: a.Name}
+	}
+	return nil
+}
+
+func previewOf(p *ledger.Posting, l *ledger.Line) PreviewEntry {
+	return PreviewEntry{
+		TxnCode: p.TxnCode, UniqueRef: l.Ref, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt, CentTotal: l.CentTotal, Currency: p.Currency,
+		Party: shown(l.Party), ListingID: l.ListingID, OwnershipPeriodID: given(l.OwnershipPeriodID), RecurringFeeID: given(l.RecurringFeeID),
+		TriggerType: l.Trigger, Description: l.Description,
+	}
+}
+
+// shown is a party as answers state it, null for nobody.
+func shown(p ledger.Party) *ledger.Party {
+	if p == ledger.NoParty {
+		return nil
+	}
+	return &p
+}
+
+// previewLines are the lines, adjustments and fees of a stay with what keeps some of them out of the books.
+func (d *Derived) previewLines(in *Input) []PreviewLine {
+	r := &in.Reservation
+	out := []PreviewLine{}
+	add := func(p PreviewLine, reason string) {
+		if p.Status = LineActive; reason == "" && r.GeneralLedgerStatus == LedgerInactive {
+			reason = string(GeneralLedgerInactive)
+		}
+		if reason != "" {
+			p.Status, p.InactiveReason = LineInactive, &reason
+		}
+		out = append(out, p)
+	}
+	posted := map[int]*postable{}
+	lines := in.postable()
+	for i := range lines {
+		posted[lines[i].index] = &lines[i]
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		p := PreviewLine{Name: l.Type, Type: PreviewReservation, Amount: l.Amount}
+		reason := r.inactive(in.Mappings.Of(r, l.Type))
+		if at := posted[i]; at != nil {
+			p.Name, p.Party, p.accountID = at.label(), shown(at.party), at.accountID
+		} else if reason == "" {
+			reason = UnassignedAccount
+		}
+		add(p, string(reason))
+	}
+	for i := range r.Adjustments {
+		add(r.Adjustments[i].previewLine(), string(inactiveAdjustment(r)))
+	}
+	for i := range d.Charges {
+		c := &d.Charges[i]
+		if parts := in.charged(c.Subscription); parts != nil {
+			add(feeLine(c, parts), c.InactiveReason)
+		}
+	}
+	return out
+}
+
+func inactiveAdjustment(r *Reservation) InactiveReason {
+	if r.Status == Inactive {
+		return ReservationInactive
+	}
+	return ""
+}
+
+func (a *Adjustment) previewLine() PreviewLine {
+	p := PreviewLine{Name: a.label(), Type: PreviewAdjustment, Amount: a.Amount}
+	switch {
+	case a.RecurringFeeID != nil:
+		p.Party, p.accountID, p.RecurringFee = shown(a.CreditParty), a.CreditAccountID, &FeeRef{*a.RecurringFeeID, a.FeeName}
+	case a.Type == Financial:
+		p.Party, p.accountID = shown(a.credited()), *a.AccountID
+	default:
+		p.Party, p.accountID = a.Party, *a.AccountID
+	}
+	return p
+}
+
+func feeLine(c *fee.Charge, parts []segment) PreviewLine {
+	f := &c.Subscription.Fee
+	var amount money.Cents
+	for _, s := range parts {
+		amount += s.share(c.Amount) + s.share(c.Tax)
+	}
+	return PreviewLine{
+		Name: f.Name, Type: PreviewRecurringFee, Party: shown(f.CreditParty), Amount: amount, accountID: f.CreditAccountID,
+		RecurringFee: &FeeRef{f.ID, f.Name},
+	}
+}
+
+func given(v id.ID) *id.ID {
+	if v.IsZero() {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,22 @@
+package reservation
+
+import (
+	"context"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+)
+
+// RefreshRequest selects the journals to derive.
+type RefreshRequest struct {
+	ledger.RefreshRequest
+	Mode Mode `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly the charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly the adjustments. What is not replaced stays as it is stored."`
+}
+
+type refreshInput struct {
+	Body RefreshRequest `required:"false"`
+}
+
+func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
+	return Source().Answer(ctx, tx, in.Body.RefreshRequest, string(in.Body.Mode))
+}

@@ -1,0 +1,276 @@
+// Package reservation owns reservations: stays of guests, what they cost, and the journal that is derived from them.
+//
+// The journal of a reservation is a pure function of the reservation with its lines and adjustments, the mapping of its line types, the
+// listing's ownership periods and recurring fees, and the fees that its deposits carried. A write of the reservation derives it in its own
+// transaction; whoever changes one of the others marks it stale and leaves it to a task.
+package reservation
+
+import (
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Status is what became of a booking.
+type Status string
+
+// The statuses of a reservation.
+const (
+	Booked   Status = "booked"
+	Canceled Status = "canceled"
+	Inactive Status = "inactive"
+)
+
+// Enum lists the statuses.
+func (Status) Enum() []string { return []string{string(Booked), string(Canceled), string(Inactive)} }
+
+// Type tells the stays of guests from those of the owners themselves.
+type Type string
+
+// The types of stays.
+const (
+	Guest     Type = "guest"
+	OwnerStay Type = "ownerStay"
+)
+
+// Enum lists the types.
+func (Type) Enum() []string { return []string{string(Guest), string(OwnerStay)} }
+
+// LedgerStatus says whether a reservation has a journal at all.
+type LedgerStatus string
+
+// The general ledger statuses.
+const (
+	LedgerActive   LedgerStatus = "active"
+	LedgerInactive LedgerStatus = "inactive"
+)
+
+// Enum lists the general ledger statuses.
+func (LedgerStatus) Enum() []string { return []string{string(LedgerActive), string(LedgerInactive)} }
+
+// ListingRef is the listing of a reservation.
+type ListingRef struct {
+	ID        id.ID   `json:"id"`
+	Name      string  `json:"name"`
+	UniqueRef *string `json:"uniqueRef"`
+	ShortRef  string  `json:"shortRef"`
+}
+
+// Reservation is a stay.
+type Reservation struct {
+	ID                     id.ID                `json:"id"`
+	ShortRef               string               `json:"shortRef"`
+	UniqueRef              *string              `json:"uniqueRef"`
+	AppID                  *string              `json:"appId" doc:"The app that the reservation came from, such as a property management system."`
+	SourceID               *string              `json:"sourceId" doc:"The reservation's own key in that app."`
+	ListingID              id.ID                `json:"listingId"`
+	Listing                ListingRef           `json:"listing"`
+	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
+	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
+	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus"`
+	GuestName              *string              `json:"guestName"`
+	BookerName             *string              `json:"bookerName"`
+	Guests                 *int64               `json:"guests"`
+	ConfirmationCode       *string              `json:"confirmationCode"`
+	PMSReferenceCode       *string              `json:"pmsReferenceCode"`
+	CheckIn                day.Day              `json:"checkIn"`
+	CheckOut               day.Day              `json:"checkOut"`
+	BookedAt               *day.Day             `json:"bookedAt"`
+	CancelledAt            *day.Day             `json:"cancelledAt"`
+	BookingPlatform        *string              `json:"bookingPlatform" doc:"Name of the booking channel."`
+	GeneralLedgerPostingAt *day.Day             `json:"generalLedgerPostingAt" doc:"Overrides the date on which the whole reservation is recognised."`
+	Currency               string               `json:"currency"`
+	Userdata               map[string]any       `json:"userdata"`
+	Metadata               map[string]any       `json:"metadata"`
+	Lines                  []Line               `json:"lines,omitzero" db:"-"`
+	Adjustments            []Adjustment         `json:"adjustments,omitzero" db:"-"`
+	Financials             Financials           `json:"financials" db:"-"`
+	Payment                Payment              `json:"payment" db:"-"`
+	JournalStatus          ledger.JournalStatus `json:"journalStatus" db:"-"`
+	Lock                   ledger.Lock          `json:"lock" db:"-"`
+	Issues                 []Issue              `json:"issues" db:"-"`
+	CreatedAt              day.Instant          `json:"createdAt"`
+	UpdatedAt              day.Instant          `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+}
+
+// Nights is the length of the stay.
+func (r *Reservation) Nights() int { return r.CheckIn.DaysUntil(r.CheckOut) }
+
+// posts reports whether the reservation can have a journal.
+func (r *Reservation) posts() bool {
+	return r.Status != Inactive && r.GeneralLedgerStatus == LedgerActive
+}
+
+// LineStatus says whether a line or an adjustment counts.
+type LineStatus string
+
+// The statuses of lines and adjustments.
+const (
+	LineActive   LineStatus = "active"
+	LineInactive LineStatus = "inactive"
+)
+
+// Enum lists the statuses of lines.
+func (LineStatus) Enum() []string { return []string{string(LineActive), string(LineInactive)} }
+
+// InactiveReason says why something does not count.
+type InactiveReason string
+
+// The reasons of this package; recurring fees have more.
+const (
+	ReservationCancelled  InactiveReason = "reservationCancelled"
+	ReservationInactive   InactiveReason = "reservationInactive"
+	LineTypeExcluded      InactiveReason = "lineTypeExcluded"
+	GeneralLedgerInactive InactiveReason = "generalLedgerInactive"
+	UnassignedAccount     InactiveReason = "unassignedAccount"
+)
+
+// Line is something that the guest pays for, or a discount when negative.
+type Line struct {
+	ID             id.ID                  `json:"id"`
+	ReservationID  id.ID                  `json:"-"`
+	UniqueRef      *string                `json:"uniqueRef"`
+	Type           string                 `json:"type" doc:"rent, cleaningFee, guestFee, tax, discount, damage, other, or any type of the source, which is mapped to an account."`
+	Description    *string                `json:"description"`
+	Amount         money.Cents            `json:"amount"`
+	AccountID      *id.ID                 `json:"accountId" doc:"Account instead of the one that the type is mapped to."`
+	Status         LineStatus             `json:"status" db:"-" doc:"Inactive lines count neither in the books nor in what the guest owes."`
+	InactiveReason *InactiveReason        `json:"inactiveReason" db:"-" enum:"reservationCancelled,reservationInactive,lineTypeExcluded"`
+	Classification account.Classification `json:"-"`
+}
+
+// inactive is why a line of the reservation does not count, empty when it does.
+func (r *Reservation) inactive(m *Mapping) InactiveReason {
+	switch {
+	case r.Status == Inactive:
+		return ReservationInactive
+	case r.Status == Canceled:
+		return ReservationCancelled
+	case m != nil && m.Status == Excluded:
+		return LineTypeExcluded
+	default:
+		return ""
+	}
+}
+
+// Financials is what a guest owes and has paid: active lines and active financial adjustments against deposits.
+type Financials struct {
+	Total       money.Cents `json:"total" doc:"Lines and adjustments."`
+	Adjustments money.Cents `json:"adjustments" doc:"The part of total that financial adjustments make."`
+	Paid        money.Cents `json:"paid"`
+	Balance     money.Cents `json:"balance" doc:"total - paid: positive is still owed, negative is owed back."`
+}
+
+// PaymentStatus compares what was received with what was expected.
+type PaymentStatus string
+
+// The payment statuses.
+const (
+	Unpaid    PaymentStatus = "unpaid"
+	Underpaid PaymentStatus = "underpaid"
+	Overpaid  PaymentStatus = "overpaid"
+	Paid      PaymentStatus = "paid"
+)
+
+// Enum lists the payment statuses.
+func (PaymentStatus) Enum() []string {
+	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
+}
+
+// Payment is how far a reservation is paid.
+type Payment struct {
+	Status   PaymentStatus `json:"status"`
+	Expected money.Cents   `json:"expected"`
+	Received money.Cents   `json:"received"`
+}
+
+// settle fills in what follows from the mappings of the lines and from what deposits brought in.
+func (r *Reservation) settle(mappings Mappings, paid money.Cents) {
+	var total, adjusted money.Cents
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		l.Status, l.InactiveReason = LineActive, nil
+		if reason := r.inactive(mappings.Of(r, l.Type)); reason != "" {
+			l.Status, l.InactiveReason = LineInactive, &reason
+			continue
+		}
+		total += l.Amount
+	}
+	for i := range r.Adjustments {
+		a := &r.Adjustments[i]
+		a.Status, a.InactiveReason = LineActive, nil
+		switch {
+		case r.Status == Inactive:
+			reason := ReservationInactive
+			a.Status, a.InactiveReason = LineInactive, &reason
+		case a.Type == Financial:
+			adjusted += a.Amount
+		}
+	}
+	total += adjusted
+	r.Financials = Financials{Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid}
+	r.Payment = Payment{Status: paymentStatus(total, paid), Expected: total, Received: paid}
+}
+
+func paymentStatus(expected, received money.Cents) PaymentStatus {
+	switch {
+	case received == expected:
+		return Paid
+	case received > expected:
+		return Overpaid
+	case received == 0:
+		return Unpaid
+	default:
+		return Underpaid
+	}
+}
+
+// Issue is a finding about a reservation that somebody should look at.
+type Issue struct {
+	Code     string         `json:"code"`
+	Severity string         `json:"severity" enum:"error,warning"`
+	Context  map[string]any `json:"context"`
+}
+
+// issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
+// not have, nil for none: no day that it is recognised on and none of its nights is owned.
+func (r *Reservation) issues(mappings Mappings, ownerless *money.Cents) []Issue {
+	out := []Issue{}
+	if ownerless != nil {
+		out = append(out, Issue{Code: "ownershipPeriodMissing", Severity: "error", Context: map[string]any{
+			"listingId": r.ListingID, "centTotal": *ownerless, "currency": r.Currency,
+		}})
+	}
+	seen := map[string]bool{}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		if mappings.Of(r, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
+			continue
+		}
+		seen[l.Type] = true
+		out = append(out, Issue{Code: "unassignedAccount", Severity: "error", Context: map[string]any{"lineType": l.Type}})
+	}
+	return out
+}
+
+var (
+	errDuplicateUniqueRef  = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A reservation of this uniqueRef exists")
+	errDuplicateAdjustment = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An adjustment of this uniqueRef exists")
+	errLocked              = apierr.New(apierr.CodeForbidden, apierr.ReasonReservationLocked, "The reservation is locked by an accounting lock")
+	errInUse               = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The reservation is still referenced")
+	errAmountRange         = apierr.New(apierr.CodeBadRequest, "", "The amounts of the reservation and its fees exceed the safe range")
+)
+
+// held names the reservation in a lock that keeps its change out; what holds it stays in the context. Rule RSN-53.
+func held(err error) error {
+	if !ledger.IsLock(err) {
+		return err
+	}
+	return errLocked.With(apierr.From(err).Context())
+}

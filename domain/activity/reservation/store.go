@@ -1,0 +1,413 @@
+package reservation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+const columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
+	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform,
+	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
+	jsonb_build_object('id', l.id, 'name', l.name, 'uniqueRef', l.unique_ref, 'shortRef', l.short_ref) as listing`
+
+const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
+
+func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	r, err := db.Get[Reservation](ctx, tx, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
+		db.Args{"team": tx.Team, "id": reservationID})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	return &r, err
+}
+
+// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being deleted or deactivated, until the
+// transaction ends; what else journals depend on changes under the team's gate. Reservations are locked in the order of their ids, so that two
+// cannot wait for each other in a ring, and read afterwards, in a statement of its own: one that waits for a reservation to be moved joins it
+// with the listing that it has left, and finds nothing.
+func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	args := db.Args{"team": tx.Team, "ids": ids}
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `select from listing where team_id = @team and id in (
+				select listing_id from reservation where team_id = @team and id = any(@ids)) order by id for key share`,
+			Args: args,
+		},
+		db.Stmt{SQL: `select from reservation where team_id = @team and id = any(@ids) order by id for no key update`, Args: args})
+	if err != nil {
+		return fmt.Errorf("hold reservations: %w", err)
+	}
+	return nil
+}
+
+// readAll reads reservations in the order of their ids.
+func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
+	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
+		where r.team_id = @team and r.id = any(@ids) order by r.id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read reservations: %w", err)
+	}
+	return found, nil
+}
+
+// holdNamed holds reservations by their ids or uniqueRefs and gives their ids.
+func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id.ID, error) {
+	named, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and (id = any(@ids::uuid[]) or unique_ref = any(@refs::text[]))`,
+		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
+	if err != nil {
+		return nil, fmt.Errorf("find reservations: %w", err)
+	}
+	return named, hold(ctx, tx, named)
+}
+
+// ofListings are the reservations of listings.
+func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
+	if listingIDs == nil {
+		return nil, nil
+	}
+	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings)`,
+		db.Args{"team": tx.Team, "listings": listingIDs})
+}
+
+// waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or guests; empty texts
+// name nothing.
+func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
+	named := func(text string) bool { return text != "" }
+	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
+			select l.transaction_id from transaction_line l
+			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code = any(@codes) and l.match_confirmation_code <> ''
+			union all
+			select l.transaction_id from transaction_line l
+			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')
+		order by t.id`, db.Args{"team": tx.Team, "codes": codes, "guests": guests})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that wait for reservations: %w", err)
+	}
+	return found, nil
+}
+
+// followersOf are the transactions with a line that has its listing from one of these reservations; archived ones too, which would otherwise come
+// back to the former listing.
+func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct transaction_id from transaction_line where team_id = @team and reservation_id = any(@ids) and follows_reservation
+		order by transaction_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that follow reservations: %w", err)
+	}
+	return found, nil
+}
+
+// linesOf are the lines of reservations in their order. Classification is that of the account a line names.
+func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
+	rows, err := db.Select[Line](ctx, tx, `
+		select l.id, l.reservation_id, l.unique_ref, l.type, l.description, l.amount, l.account_id, coalesce(c.classification, '') as classification
+		from reservation_line l
+		left join account a on a.team_id = l.team_id and a.id = l.account_id
+		left join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where l.team_id = @team and l.reservation_id = any(@ids) order by l.reservation_id, l.position`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read reservation lines: %w", err)
+	}
+	out := make(map[id.ID][]Line, len(ids))
+	for i := range rows {
+		out[rows[i].ReservationID] = append(out[rows[i].ReservationID], rows[i])
+	}
+	return out, nil
+}
+
+// deposits is what the active deposits of a reservation brought in and what they cost, all positive.
+type deposits struct {
+	ReservationID id.ID
+	Paid          money.Cents
+	MerchantFee   money.Cents
+	ChannelFee    money.Cents
+}
+
+// guestMoney holds for the lines l of active deposits t that settle what a guest owes.
+var guestMoney = `t.type = 'deposit' and ` + account.Acting("l", account.AccountsReceivable, account.DepositCoHostPayout)
+
+// depositCost is the part that a line l of a deposit acts as when it is what channel or processor kept, else null.
+var depositCost = account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)
+
+// moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules as settle, and what
+// deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded line types are looked for only where there
+// are any.
+var moneyTables = `
+	left join (
+		select l.reservation_id, sum(l.amount) as amount,
+			sum(l.amount) filter (where l.type = 'rent') as rent, sum(l.amount) filter (where l.type = 'cleaningFee') as cleaning_fee,
+			sum(l.amount) filter (where l.type = 'guestFee') as guest_fee, sum(l.amount) filter (where l.type = 'tax') as tax,
+			sum(l.amount) filter (where l.type = 'discount') as discount,
+			sum(l.amount) filter (where l.type not in ('rent', 'cleaningFee', 'guestFee', 'tax', 'discount')) as other
+		from reservation_line l join reservation s on s.team_id = l.team_id and s.id = l.reservation_id and s.status = 'booked'
+		where l.team_id = @team and not (
+			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
+				select m.status = 'excluded' from reservation_line_mapping m
+				where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped' and (m.app_id is null or m.app_id = s.app_id)
+					and (m.channel is null or m.channel = s.booking_platform)
+				order by m.app_id is not null desc, m.channel is not null desc limit 1), false))
+		group by l.reservation_id) stated on stated.reservation_id = r.id
+	left join (
+		select a.reservation_id, sum(a.amount) as amount from reservation_adjustment a where a.team_id = @team and a.type = 'financial'
+		group by a.reservation_id) adjusted on adjusted.reservation_id = r.id and r.status <> 'inactive'
+	left join (
+		select l.reservation_id, sum(l.amount) as amount from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		where l.team_id = @team and l.reservation_id is not null and ` + guestMoney + `
+		group by l.reservation_id) received on received.reservation_id = r.id
+	cross join lateral (
+		select coalesce(stated.amount, 0) + coalesce(adjusted.amount, 0) as expected, coalesce(received.amount, 0) as received) f
+	cross join lateral (
+		select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
+			when f.received = 0 then 'unpaid' else 'underpaid' end as status) payment`
+
+func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
+	rows, err := db.Select[deposits](ctx, tx, `
+		select l.reservation_id,
+			coalesce(sum(l.amount) filter (where `+guestMoney+`), 0)::bigint as paid,
+			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
+			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_channelFee'), 0)::bigint as channel_fee
+		from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
+		where l.team_id = @team and l.reservation_id = any(@ids)
+		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read deposits of reservations: %w", err)
+	}
+	out := make(map[id.ID]deposits, len(rows))
+	for _, d := range rows {
+		out[d.ReservationID] = d
+	}
+	return out, nil
+}
+
+// settings are the team's part in every journal.
+type settings struct {
+	DefaultRevenueRecognition fee.Recognition
+	LongTermStayNights        *int64
+	Mappings                  []Mapping
+}
+
+func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
+	s, err := db.Get[settings](ctx, tx, `
+		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
+			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
+				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
+			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings
+		from team t where t.id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return settings{}, fmt.Errorf("read team settings: %w", err)
+	}
+	return s, nil
+}
+
+// currenciesOf are the default currencies of listings; a listing that the team does not have is absent.
+func currenciesOf(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID]string, error) {
+	type row struct {
+		ID              id.ID
+		DefaultCurrency string
+	}
+	rows, err := db.Select[row](ctx, tx, `select id, default_currency from listing where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": listingIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read the currencies of listings: %w", err)
+	}
+	out := make(map[id.ID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.DefaultCurrency
+	}
+	return out, nil
+}
+
+// bookedOtherwise are those of some reservations that are named by something in another currency than the one beside them. Each is locked
+// first, so that nothing new can name it until the change is committed.
+func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if _, err := tx.Exec(ctx, `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return nil, fmt.Errorf("lock reservations: %w", err)
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select w.id from unnest(@ids::uuid[], @currencies::text[]) w (id, currency) where exists (
+				select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
+				where l.team_id = @team and l.reservation_id = w.id and t.status = 'active' and t.currency <> w.currency)
+			or exists (select from journal_line l join journal j on j.team_id = l.team_id and j.id = l.journal_id
+				where l.team_id = @team and l.reservation_id = w.id and j.currency <> w.currency)
+			or exists (select from ledger_entry e where e.team_id = @team and e.reservation_id = w.id and e.ledger = 'historical'
+				and e.currency <> w.currency)`, db.Args{"team": tx.Team, "ids": ids, "currencies": currencies})
+	if err != nil {
+		return nil, fmt.Errorf("find what names reservations in another currency: %w", err)
+	}
+	out := make(map[id.ID]bool, len(found))
+	for _, one := range found {
+		out[one] = true
+	}
+	return out, nil
+}
+
+const upsert = `
+	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
+		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency,
+		userdata, metadata, created_at, updated_at)
+	values (@team, @id, @short_ref, @unique_ref, @app_id, @source_id, @listing_id, @type, @status, @general_ledger_status, @guest_name, @booker_name,
+		@guests, @confirmation_code, @pms_reference_code, @check_in, @check_out, @booked_at, @cancelled_at, @booking_platform, @general_ledger_posting_at, @currency,
+		@userdata, @metadata, @created_at, @updated_at)
+	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id,
+		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
+		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
+		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
+		cancelled_at = excluded.cancelled_at, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
+		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
+
+func upsertStatement(tx *db.Tx, r *Reservation) db.Stmt {
+	return db.Stmt{SQL: upsert, Args: db.Args{
+		"team": tx.Team, "id": r.ID, "short_ref": r.ShortRef, "unique_ref": r.UniqueRef, "app_id": r.AppID, "source_id": r.SourceID,
+		"listing_id": r.ListingID, "type": string(r.Type), "status": string(r.Status), "general_ledger_status": string(r.GeneralLedgerStatus),
+		"guest_name": r.GuestName, "booker_name": r.BookerName, "guests": r.Guests, "confirmation_code": r.ConfirmationCode,
+		"pms_reference_code": r.PMSReferenceCode, "check_in": r.CheckIn, "check_out": r.CheckOut, "booked_at": r.BookedAt, "cancelled_at": r.CancelledAt,
+		"booking_platform": r.BookingPlatform, "general_ledger_posting_at": r.GeneralLedgerPostingAt, "currency": r.Currency, "userdata": r.Userdata,
+		"metadata": r.Metadata, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt,
+	}}
+}
+
+// replaceLines makes the lines of reservations those that they have in memory.
+func replaceLines(tx *db.Tx, rs []*Reservation) []db.Stmt {
+	owners := make([]id.ID, len(rs))
+	var ids, of []id.ID
+	var positions, amounts []int64
+	var refs, descriptions []*string
+	var types []string
+	var accounts []*id.ID
+	for i, r := range rs {
+		owners[i] = r.ID
+		for k := range r.Lines {
+			l := &r.Lines[k]
+			ids, of, positions = append(ids, tx.NewID()), append(of, r.ID), append(positions, int64(k)+1)
+			refs, types, descriptions = append(refs, l.UniqueRef), append(types, l.Type), append(descriptions, l.Description)
+			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
+		}
+	}
+	stmts := []db.Stmt{{
+		SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
+		Args: db.Args{"team": tx.Team, "reservations": owners},
+	}}
+	if len(ids) == 0 {
+		return stmts
+	}
+	return append(stmts, db.Stmt{
+		SQL: `insert into reservation_line (team_id, id, reservation_id, position, unique_ref, type, description, amount, account_id)
+			select @team, l.id, l.reservation_id, l.position, l.unique_ref, l.type, l.description, l.amount, l.account_id
+			from unnest(@ids::uuid[], @reservations::uuid[], @positions::int[], @refs::text[], @types::text[], @descriptions::text[], @amounts::bigint[],
+				@accounts::uuid[]) as l (id, reservation_id, position, unique_ref, type, description, amount, account_id)`,
+		Args: db.Args{
+			"team": tx.Team, "ids": ids, "reservations": of, "positions": positions, "refs": refs, "types": types, "descriptions": descriptions,
+			"amounts": amounts, "accounts": accounts,
+		},
+	})
+}
+
+// references are what else names a reservation: a reason by its name.
+func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
+	type row struct{ Transactions, JournalEntries bool }
+	used, err := db.Get[row](ctx, tx, `
+		select exists (select from transaction_line where team_id = @team and reservation_id = @id) as transactions,
+			exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id
+				and transaction_id is null) as journal_entries`, db.Args{"team": tx.Team, "id": reservationID})
+	if err != nil {
+		return nil, fmt.Errorf("look for references to a reservation: %w", err)
+	}
+	var reasons []string
+	if used.Transactions {
+		reasons = append(reasons, "transactions")
+	}
+	if used.JournalEntries {
+		reasons = append(reasons, "journalEntries")
+	}
+	return reasons, nil
+}
+
+func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
+	_, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": reservationID})
+	return err
+}
+
+// ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation without such entries is
+// absent.
+func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
+	type row struct {
+		SourceID id.ID
+		Total    money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select e.source_id, -sum(e.cent_total)::bigint as total from ledger_entry e
+		where e.team_id = @team and e.source_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
+		group by e.source_id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find what belongs to no owner: %w", err)
+	}
+	out := make(map[id.ID]*money.Cents, len(rows))
+	for i := range rows {
+		out[rows[i].SourceID] = &rows[i].Total
+	}
+	return out, nil
+}
+
+// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or gave up a part, where the
+// line was or becomes what the channel or the processor kept: fees charge that on, and no entry of the stay's own names the account.
+func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
+	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
+	var accounts, moved []id.ID
+	for _, c := range changed {
+		accounts = append(accounts, c.From, c.To)
+		if slices.Contains(costs, c.Assignment) {
+			moved = append(moved, c.From, c.To)
+		}
+	}
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct l.reservation_id from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.type = 'deposit' and t.status = 'active'
+		where l.team_id = @team and l.reservation_id is not null
+			and (l.account_id = any(@moved::uuid[]) or l.account_id = any(@accounts::uuid[]) and l.assignment = any(@costs::text[]))
+		order by l.reservation_id`, db.Args{"team": tx.Team, "accounts": accounts, "moved": moved, "costs": costs})
+	if err != nil {
+		return nil, fmt.Errorf("find the stays whose deposits a change touches: %w", err)
+	}
+	return found, nil
+}
+
+// refused turns a broken constraint into what the caller did wrong.
+func refused(err error) error {
+	switch db.Constraint(err) {
+	case "reservation_unique_ref":
+		return errDuplicateUniqueRef
+	case "reservation_adjustment_unique_ref":
+		return errDuplicateAdjustment
+	case "reservation_line_mapping_once":
+		return errDuplicateMapping
+	default:
+		return err
+	}
+}

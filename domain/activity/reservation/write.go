@@ -1,0 +1,357 @@
+package reservation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// LineInput is a line as it comes with its reservation.
+type LineInput struct {
+	Type        string      `json:"type" minLength:"1" maxLength:"100"`
+	Amount      money.Cents `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative for a discount."`
+	Description *string     `json:"description,omitempty" maxLength:"1000"`
+	AccountID   *id.ID      `json:"accountId,omitempty" doc:"Account instead of the one that the type is mapped to."`
+	UniqueRef   *string     `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
+}
+
+// Create is the body of a new reservation.
+type Create struct {
+	ListingID              id.ID          `json:"listingId"`
+	UniqueRef              *string        `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
+	AppID                  *string        `json:"appId,omitempty" minLength:"1" maxLength:"100"`
+	SourceID               *string        `json:"sourceId,omitempty" minLength:"1" maxLength:"200"`
+	Type                   Type           `json:"type,omitempty"`
+	Status                 Status         `json:"status,omitempty"`
+	GeneralLedgerStatus    LedgerStatus   `json:"generalLedgerStatus,omitempty"`
+	GuestName              *string        `json:"guestName,omitempty" maxLength:"200"`
+	BookerName             *string        `json:"bookerName,omitempty" maxLength:"200"`
+	Guests                 *int64         `json:"guests,omitempty" minimum:"0" maximum:"10000"`
+	ConfirmationCode       *string        `json:"confirmationCode,omitempty" maxLength:"200"`
+	PMSReferenceCode       *string        `json:"pmsReferenceCode,omitempty" maxLength:"200"`
+	CheckIn                day.Day        `json:"checkIn"`
+	CheckOut               day.Day        `json:"checkOut"`
+	BookedAt               *day.Day       `json:"bookedAt,omitempty"`
+	CancelledAt            *day.Day       `json:"cancelledAt,omitempty" doc:"Only while canceled; absent means today."`
+	BookingPlatform        *string        `json:"bookingPlatform,omitempty" maxLength:"100"`
+	GeneralLedgerPostingAt *day.Day       `json:"generalLedgerPostingAt,omitempty"`
+	Currency               string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"Absent: the listing's."`
+	Userdata               map[string]any `json:"userdata,omitempty"`
+	Metadata               map[string]any `json:"metadata,omitempty"`
+	Lines                  []LineInput    `json:"lines,omitempty" maxItems:"500"`
+}
+
+// Update is the body of a changed reservation; what is absent stays.
+type Update struct {
+	Status *Status `json:"status,omitempty"`
+	Fields
+}
+
+// Fields are what can be changed in a reservation beside its status.
+type Fields struct {
+	ListingID              *id.ID           `json:"listingId,omitempty"`
+	UniqueRef              api.Opt[string]  `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	AppID                  api.Opt[string]  `json:"appId,omitzero" minLength:"1" maxLength:"100"`
+	SourceID               api.Opt[string]  `json:"sourceId,omitzero" minLength:"1" maxLength:"200"`
+	Type                   *Type            `json:"type,omitempty"`
+	GeneralLedgerStatus    *LedgerStatus    `json:"generalLedgerStatus,omitempty"`
+	GuestName              api.Opt[string]  `json:"guestName,omitzero" maxLength:"200"`
+	BookerName             api.Opt[string]  `json:"bookerName,omitzero" maxLength:"200"`
+	Guests                 api.Opt[int64]   `json:"guests,omitzero" minimum:"0" maximum:"10000"`
+	ConfirmationCode       api.Opt[string]  `json:"confirmationCode,omitzero" maxLength:"200"`
+	PMSReferenceCode       api.Opt[string]  `json:"pmsReferenceCode,omitzero" maxLength:"200"`
+	CheckIn                *day.Day         `json:"checkIn,omitempty"`
+	CheckOut               *day.Day         `json:"checkOut,omitempty"`
+	BookedAt               api.Opt[day.Day] `json:"bookedAt,omitzero"`
+	CancelledAt            api.Opt[day.Day] `json:"cancelledAt,omitzero"`
+	BookingPlatform        api.Opt[string]  `json:"bookingPlatform,omitzero" maxLength:"100"`
+	GeneralLedgerPostingAt api.Opt[day.Day] `json:"generalLedgerPostingAt,omitzero"`
+	Currency               *string          `json:"currency,omitempty" minLength:"3" maxLength:"3"`
+	Userdata               map[string]any   `json:"userdata,omitempty"`
+	Metadata               map[string]any   `json:"metadata,omitempty"`
+	Lines                  *[]LineInput     `json:"lines,omitempty" maxItems:"500" doc:"Replaces all lines."`
+}
+
+// draft is a reservation as it is going to be stored.
+type draft struct {
+	Reservation
+	// before is the stored reservation, nil for a new one.
+	before *Reservation
+	// relined replaces the stored lines by those in memory.
+	relined bool
+	// index is the place in a batch.
+	index int
+	// issues are what was found wrong before the draft is checked.
+	issues []apierr.Issue
+}
+
+func drafted(tx *db.Tx, b *Create) *draft {
+	reservationID := tx.NewID()
+	d := &draft{relined: true, Reservation: Reservation{
+		ID: reservationID, ShortRef: reservationID.ShortRef(), UniqueRef: b.UniqueRef, AppID: b.AppID, SourceID: b.SourceID, ListingID: b.ListingID,
+		Type: b.Type, Status: b.Status, GeneralLedgerStatus: b.GeneralLedgerStatus, GuestName: b.GuestName, BookerName: b.BookerName, Guests: b.Guests,
+		ConfirmationCode: b.ConfirmationCode, PMSReferenceCode: b.PMSReferenceCode, CheckIn: b.CheckIn, CheckOut: b.CheckOut, BookedAt: b.BookedAt,
+		CancelledAt: b.CancelledAt, BookingPlatform: b.BookingPlatform, GeneralLedgerPostingAt: b.GeneralLedgerPostingAt, Currency: b.Currency,
+		Userdata: b.Userdata, Metadata: b.Metadata, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now), Lines: linesFrom(b.Lines),
+	}}
+	d.settleDefaults(tx)
+	return d
+}
+
+// redrafted is a stored reservation with changes.
+func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
+	d := &draft{Reservation: *r, before: r}
+	d.change(b)
+	d.UpdatedAt = day.At(tx.Now)
+	d.settleDefaults(tx)
+	return d
+}
+
+// keep sets what is given.
+func keep[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+func (d *draft) change(b *Update) {
+	keep(&d.ListingID, b.ListingID)
+	keep(&d.Type, b.Type)
+	keep(&d.Status, b.Status)
+	keep(&d.GeneralLedgerStatus, b.GeneralLedgerStatus)
+	keep(&d.CheckIn, b.CheckIn)
+	keep(&d.CheckOut, b.CheckOut)
+	keep(&d.Currency, b.Currency)
+	d.UniqueRef, d.GuestName, d.BookerName = b.UniqueRef.Or(d.UniqueRef), b.GuestName.Or(d.GuestName), b.BookerName.Or(d.BookerName)
+	d.AppID, d.SourceID = b.AppID.Or(d.AppID), b.SourceID.Or(d.SourceID)
+	d.Guests, d.ConfirmationCode = b.Guests.Or(d.Guests), b.ConfirmationCode.Or(d.ConfirmationCode)
+	d.PMSReferenceCode, d.BookingPlatform = b.PMSReferenceCode.Or(d.PMSReferenceCode), b.BookingPlatform.Or(d.BookingPlatform)
+	d.BookedAt, d.CancelledAt = b.BookedAt.Or(d.BookedAt), b.CancelledAt.Or(d.CancelledAt)
+	d.GeneralLedgerPostingAt = b.GeneralLedgerPostingAt.Or(d.GeneralLedgerPostingAt)
+	if b.Userdata != nil {
+		d.Userdata = b.Userdata
+	}
+	if b.Metadata != nil {
+		d.Metadata = b.Metadata
+	}
+	if b.Lines != nil {
+		d.Lines, d.relined = linesFrom(*b.Lines), true
+	}
+}
+
+// settleDefaults fills in what nobody said. A reservation has a date of cancellation exactly from its cancellation on.
+func (d *draft) settleDefaults(tx *db.Tx) {
+	if d.Type == "" {
+		d.Type = Guest
+	}
+	if d.Status == "" {
+		d.Status = Booked
+	}
+	if d.GeneralLedgerStatus == "" {
+		d.GeneralLedgerStatus = LedgerActive
+	}
+	switch today := day.Of(tx.Now); {
+	case d.Status == Canceled && d.CancelledAt == nil:
+		d.CancelledAt = &today
+	case d.Status == Booked:
+		d.CancelledAt = nil
+	}
+	if d.Userdata == nil {
+		d.Userdata = map[string]any{}
+	}
+	if d.Metadata == nil {
+		d.Metadata = map[string]any{}
+	}
+}
+
+func linesFrom(given []LineInput) []Line {
+	out := make([]Line, len(given))
+	for i := range given {
+		l := &given[i]
+		out[i] = Line{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID}
+	}
+	return out
+}
+
+// save checks and writes reservations and derives their journals.
+func save(ctx context.Context, tx *db.Tx, drafts ...*draft) error {
+	k, err := loadKnown(ctx, tx, drafts)
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		if err := k.check(d); err != nil {
+			return err
+		}
+	}
+	return write(ctx, tx, drafts)
+}
+
+// write stores checked drafts, and derives their journals together.
+func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	stmts := make([]db.Stmt, 0, len(drafts)+2)
+	ids := make([]id.ID, len(drafts))
+	var relined []*Reservation
+	existing := false
+	for i, d := range drafts {
+		ids[i] = d.ID
+		existing = existing || d.before != nil
+		stmts = append(stmts, upsertStatement(tx, &d.Reservation))
+		if d.relined {
+			relined = append(relined, &d.Reservation)
+		}
+	}
+	if relined != nil {
+		stmts = append(stmts, replaceLines(tx, relined)...)
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return refused(err)
+	}
+	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
+	if existing {
+		err = held(err)
+	}
+	if err != nil {
+		return err
+	}
+	return bookWaiting(ctx, tx, drafts)
+}
+
+// bookWaiting starts the operation that links the transactions that were booked before their reservation arrived, or while several went by
+// the name that they know it by, and that takes the lines which have their listing from a reservation to its new one. Only drafts that take on
+// or give up such a name or a listing have them looked for.
+func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var codes, guests []string
+	var moved []id.ID
+	for _, d := range drafts {
+		code, guest := d.matches()
+		if d.before != nil {
+			oldCode, oldGuest := d.before.matches()
+			elsewhere := d.ListingID != d.before.ListingID
+			if elsewhere {
+				moved = append(moved, d.ID)
+			}
+			if code == oldCode && guest == oldGuest && !elsewhere {
+				continue
+			}
+			codes, guests = append(codes, oldCode), append(guests, oldGuest)
+		}
+		codes, guests = append(codes, code), append(guests, guest)
+	}
+	waiting, err := waitingFor(ctx, tx, codes, guests)
+	if err != nil {
+		return err
+	}
+	following, err := followersOf(ctx, tx, moved)
+	if err != nil {
+		return err
+	}
+	waiting = append(waiting, following...)
+	slices.SortFunc(waiting, id.ID.Compare)
+	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: drafts[0].ID}, Type: operation.TransactionJournal,
+		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: slices.Compact(waiting)},
+	})
+	return err
+}
+
+// matches are the confirmation code and the Stripe guest that transactions may know the reservation by; an inactive one has none.
+func (r *Reservation) matches() (code, guest string) {
+	if r.Status == Inactive {
+		return "", ""
+	}
+	guest, _ = r.Metadata["stripeGuestRef"].(string)
+	return deref(r.ConfirmationCode), guest
+}
+
+// known is what drafts refer to.
+type known struct {
+	currencies map[id.ID]string // of listings
+	booked     map[id.ID]bool   // reservations that something names in another currency than the one that they are about to get
+	accounts   map[id.ID]account.Account
+}
+
+func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
+	var listings, accounts, converted []id.ID
+	var currencies []string
+	for _, d := range drafts {
+		listings = append(listings, d.ListingID)
+		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
+			converted, currencies = append(converted, d.ID), append(currencies, wanted)
+		}
+		for i := range d.Lines {
+			if v := d.Lines[i].AccountID; v != nil {
+				accounts = append(accounts, *v)
+			}
+		}
+	}
+	if k.currencies, err = currenciesOf(ctx, tx, listings); err != nil {
+		return k, err
+	}
+	if k.booked, err = bookedOtherwise(ctx, tx, converted, currencies); err != nil || accounts == nil {
+		return k, err
+	}
+	k.accounts, err = account.ByID(ctx, tx, accounts)
+	return k, err
+}
+
+// maxNights bounds what pro rata recognition has to cut up.
+const maxNights = 3660
+
+// check refuses what the schema cannot see, and settles the currency.
+func (k *known) check(d *draft) error {
+	found := d.issues
+	add := func(message, code string, path ...any) {
+		found = append(found, apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"})
+	}
+	switch nights := d.Nights(); {
+	case nights < 1:
+		add("Check-out is not after check-in", "order", "checkOut")
+	case nights > maxNights:
+		add("The stay is too long", "range", "checkOut")
+	}
+	listingCurrency, exists := k.currencies[d.ListingID]
+	if !exists {
+		add("Listing does not exist", "notFound", "listingId")
+	} else if d.Currency == "" {
+		d.Currency = listingCurrency
+	}
+	if d.Currency != "" {
+		currency, err := money.ParseCurrency(d.Currency)
+		if err != nil {
+			add("Currency is not known", "currency", "currency")
+		}
+		d.Currency = string(currency)
+	}
+	if k.booked[d.ID] {
+		add("Transactions, journals or imported statements name the reservation in another currency", "currencyMismatch", "currency")
+	}
+	var size money.Reach
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		size.Add(l.Amount)
+		if l.AccountID == nil {
+			continue
+		}
+		if _, exists := k.accounts[*l.AccountID]; !exists {
+			add("Account does not exist", "notFound", "lines", i, "accountId")
+		}
+	}
+	if !size.Valid() {
+		add("The amounts add up to more than the safe range", "range", "lines")
+	}
+	if len(found) > 0 {
+		return apierr.BadRequest.At(found...)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package transaction
+
+import (
+	"stayledger/domain/books/tax"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Payable is what the vendor gets of a line, the tax on the bill with it when the vendor is who remits it, or what a deposit brings.
+func (l *Line) Payable() money.Cents {
+	if l.AppliedAmount != nil && l.AppliedAmount.TaxPayee == TaxToVendor {
+		return l.Base() + l.AppliedAmount.TaxAmount
+	}
+	return l.Base()
+}
+
+// Base is the amount without the tax it contains: the cost itself.
+func (l *Line) Base() money.Cents {
+	if l.AppliedAmount != nil && l.AppliedAmount.TaxBehavior == TaxIncluded {
+		return l.Amount - l.AppliedAmount.TaxAmount
+	}
+	return l.Amount
+}
+
+// MarkupRevenue is the markup without the tax it contains.
+func (l *Line) MarkupRevenue() money.Cents {
+	switch {
+	case l.Markup == nil:
+		return 0
+	case deref(l.Markup.TaxBehavior) == TaxIncluded:
+		return l.Markup.Amount - l.Markup.TaxAmount
+	default:
+		return l.Markup.Amount
+	}
+}
+
+// Taxes are the taxes on amount and markup together.
+func (l *Line) Taxes() money.Cents {
+	var taxes money.Cents
+	if l.AppliedAmount != nil {
+		taxes += l.AppliedAmount.TaxAmount
+	}
+	if l.Markup != nil {
+		taxes += l.Markup.TaxAmount
+	}
+	return taxes
+}
+
+// Owed are the taxes that the manager has to remit: those on the markup, and those on the amount that the vendor does not get.
+func (l *Line) Owed() money.Cents {
+	return l.Base() + l.Taxes() - l.Payable()
+}
+
+// settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as before is what the bill
+// says, whatever the rate has become since.
+func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
+	if a := l.AppliedAmount; a != nil {
+		if was := old.AppliedAmount; was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
+			a.TaxAmount = was.TaxAmount
+		} else {
+			a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
+		}
+	}
+	if m := l.Markup; m != nil {
+		was := old.Markup
+		switch {
+		case m.TaxRateID == nil:
+			m.TaxAmount = 0
+		case was != nil && was.Amount == m.Amount && deref(was.TaxRateID) == *m.TaxRateID && deref(was.TaxBehavior) == deref(m.TaxBehavior):
+			m.TaxAmount = was.TaxAmount
+		default:
+			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
+		}
+	}
+	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
+}
+
+func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
+	if behavior == TaxIncluded {
+		return rate.Included(amount)
+	}
+	return rate.Of(amount)
+}
+
+// settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that no sum that the
+// journal takes of a subset of them can leave it either.
+func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
+	var all money.Reach
+	d.Total = 0
+	stored := d.storedLines()
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		old := stored[l.ID]
+		if old == nil {
+			old = &Line{}
+		}
+		l.settle(rates, old)
+		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
+			if !all.Add(part) {
+				return []apierr.Issue{d.issue(i, "amount", "Value is out of range", "range")}
+			}
+		}
+		d.Total += l.Payable()
+	}
+	return nil
+}

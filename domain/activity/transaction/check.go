@@ -1,0 +1,394 @@
+package transaction
+
+import (
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// fill gives a draft the defaults of the team and holds it to the rules of its type. What needs no look at other rows is refused here.
+func (d *draft) fill(t *terms) error {
+	if issues := d.typeIssues(); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	if d.Currency == "" {
+		d.Currency = t.DefaultCurrency
+	}
+	currency, err := money.ParseCurrency(d.Currency)
+	if err != nil {
+		return apierr.BadRequest.At(issueAt("Value is not an active currency code", "currency", "currency"))
+	}
+	d.Currency = string(currency)
+	if err := d.fillAccounts(t); err != nil {
+		return err
+	}
+	return d.checkDates(t)
+}
+
+// typeIssues are the fields that the type of the transaction does not have.
+func (d *draft) typeIssues() []apierr.Issue {
+	var issues []apierr.Issue
+	refuse := func(wrong bool, issue apierr.Issue) {
+		if wrong {
+			issues = append(issues, issue)
+		}
+	}
+	refuse(len(d.Lines) == 0, issueAt("A transaction has at least one line", "items", "lines"))
+	refuse(len(d.Lines) > maxLines, issueAt("List has too many items", "items", "lines"))
+	refuse(len(d.Lines) > 1 && (d.Type == Transfer || d.Type == Payout),
+		issueAt("A transfer or payout has exactly one line", "exactlyOneLine", "lines"))
+	refuse(d.Payment != nil && d.Type != Expense, issueAt("Only an expense is paid apart", "paymentNotSupported", "payment"))
+	refuse(d.IsOpeningBalance && d.Type != Deposit, issueAt("An opening balance is a deposit", "openingBalanceNotSupported", "isOpeningBalance"))
+	refuse(len(d.attach) > 0 && d.Type != Expense, issueAt("Only an expense has attachments", "attachmentsNotSupported", "attachmentIds"))
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		refuse(l.AppliedAmount != nil && d.Type != Expense, d.issue(i, "appliedAmount", "Only an expense carries a tax", "taxNotSupported"))
+		refuse(l.Markup != nil && d.Type != Expense, d.issue(i, "markup", "Only an expense carries a markup", "markupNotSupported"))
+		refuse(l.OwnerStatementID != nil && d.Type != Payout, d.issue(i, "ownerStatementId", "Only a payout pays an owner statement", "statementNotSupported"))
+	}
+	return issues
+}
+
+const maxLines = 1000
+
+// fillAccounts resolves assignments. An assignment without an account is reason requiredAccountMissing (RSN-52).
+func (d *draft) fillAccounts(t *terms) error {
+	var missing error
+	assigned := func(a account.Assignment) id.ID {
+		if err := account.Require(t.assigned, a); err != nil && missing == nil {
+			missing = err
+		}
+		return t.assigned[a]
+	}
+	switch {
+	case !d.AccountID.IsZero():
+	case d.Type == Expense:
+		d.AccountID = assigned(account.AccountsPayable)
+	default:
+		d.AccountID = assigned(account.PayoutBankAccount)
+	}
+	var issues []apierr.Issue
+	stored := d.storedLines()
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID && deref(old.Assignment) == deref(l.Assignment) {
+			continue // resolved when it was booked, whatever is assigned today
+		}
+		if l.Assignment == nil && l.AccountID.IsZero() && d.Type == Payout {
+			distribution := account.PayoutDistribution
+			l.Assignment = &distribution
+		}
+		switch {
+		case l.Assignment == nil && l.AccountID.IsZero():
+			issues = append(issues, d.issue(i, "accountId", "A line names an account or an assignment", "required"))
+		case l.Assignment != nil && !slices.Contains(l.Assignment.Enum(), string(*l.Assignment)):
+			issues = append(issues, d.issue(i, "assignment", "Value is not one of the allowed values", "enum"))
+		case l.Assignment != nil:
+			given := assigned(*l.Assignment)
+			if !l.AccountID.IsZero() && l.AccountID != given && missing == nil {
+				issues = append(issues, d.issue(i, "accountId", "Account is not the one assigned", "assignmentMismatch"))
+			}
+			l.AccountID = given
+		}
+	}
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	return missing
+}
+
+func (d *draft) storedLines() map[id.ID]*Line {
+	out := map[id.ID]*Line{}
+	if d.old != nil {
+		for i := range d.old.Lines {
+			out[d.old.Lines[i].ID] = &d.old.Lines[i]
+		}
+	}
+	return out
+}
+
+// checkDates refuses new dates before the statement start date; an opening balance stands before it by nature (RSN-15).
+func (d *draft) checkDates(t *terms) error {
+	if t.StatementStartAt == nil || d.IsOpeningBalance {
+		return nil
+	}
+	early := func(at day.Day, old *day.Day) bool {
+		return at.Before(*t.StatementStartAt) && (old == nil || *old != at)
+	}
+	var oldDate, oldPaid *day.Day
+	if d.old != nil {
+		oldDate = &d.old.Date
+		if d.old.Payment != nil {
+			oldPaid = &d.old.Payment.Date
+		}
+	}
+	context := map[string]any{"statementStartAt": t.StatementStartAt}
+	const message, code = "The date is before the statement start date", "beforeStatementStartDate"
+	if early(d.Date, oldDate) {
+		return errBeforeStart.At(issueAt(message, code, "date")).With(context)
+	}
+	if d.Payment != nil && early(d.Payment.Date, oldPaid) {
+		return errBeforeStart.At(issueAt(message, code, "payment", "date")).With(context)
+	}
+	return nil
+}
+
+// check holds a filled draft against the rows that it names, then settles its parties and amounts.
+func (d *draft) check(t *terms, r *references) error {
+	if issues := d.unknown(r); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	if err := d.fillPayment(t, r); err != nil {
+		return err
+	}
+	if issues := d.closedAccounts(r); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	for i := range d.Lines {
+		d.fillParty(t, r, &d.Lines[i])
+	}
+	if err := d.checkStates(r); err != nil {
+		return err
+	}
+	if issues := d.mismatches(r); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	if issues := d.settle(r.rates); len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	return nil
+}
+
+// unknown are the references to what the team does not have.
+func (d *draft) unknown(r *references) []apierr.Issue {
+	var issues []apierr.Issue
+	const message, code = "Referenced record is not known", "notFound"
+	missing := func(given, known bool, issue apierr.Issue) {
+		if given && !known {
+			issues = append(issues, issue)
+		}
+	}
+	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
+	missing(true, knownAccount(d.AccountID), issueAt(message, code, "accountId"))
+	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], issueAt(message, code, "contactId"))
+	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], issueAt(message, code, "recurringTemplateId"))
+	if p := d.Payment; p != nil {
+		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), issueAt(message, code, "payment", "accountId"))
+	}
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		_, listingKnown := r.listings[deref(l.ListingID)]
+		_, reservationKnown := r.reservations[deref(l.ReservationID)]
+		_, statementKnown := r.statements[deref(l.OwnerStatementID)]
+		missing(true, knownAccount(l.AccountID), d.issue(i, "accountId", message, code))
+		missing(l.ListingID != nil, listingKnown, d.issue(i, "listingId", message, code))
+		missing(l.ReservationID != nil, reservationKnown, d.issue(i, "reservationId", message, code))
+		missing(l.OwnerStatementID != nil, statementKnown, d.issue(i, "ownerStatementId", message, code))
+		missing(l.ContactID != nil, r.contacts[deref(l.ContactID)], d.issue(i, "contactId", message, code))
+		if a := l.AppliedAmount; a != nil {
+			_, known := r.rates[a.TaxRateID]
+			missing(true, known, d.issue(i, "appliedAmount", message, code))
+		}
+		if m := l.Markup; m != nil {
+			_, known := r.rates[deref(m.TaxRateID)]
+			missing(m.TaxRateID != nil, known, d.issue(i, "markup", message, code))
+		}
+	}
+	return issues
+}
+
+// closedAccounts are the accounts that nothing is posted to. One that was put away later keeps the transactions it is in.
+func (d *draft) closedAccounts(r *references) []apierr.Issue {
+	standing := idSet{}
+	if d.old != nil {
+		standing.addAccounts(d.old)
+	}
+	var issues []apierr.Issue
+	check := func(account id.ID, at func(message, code string) apierr.Issue) {
+		if _, stays := standing[account]; stays {
+			return
+		}
+		switch code := r.accounts[account].closed; code {
+		case "nonPostingAccount":
+			issues = append(issues, at("Nothing is posted to this account", code))
+		case "accountInactive":
+			issues = append(issues, at("The account is inactive", code))
+		}
+	}
+	check(d.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "accountId") })
+	if d.Payment != nil {
+		check(d.Payment.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "payment", "accountId") })
+	}
+	for i := range d.Lines {
+		check(d.Lines[i].AccountID, func(message, code string) apierr.Issue { return d.issue(i, "accountId", message, code) })
+	}
+	return issues
+}
+
+// addAccounts collects the accounts that a transaction names.
+func (s idSet) addAccounts(t *Transaction) {
+	s.add(t.AccountID)
+	if t.Payment != nil {
+		s.add(t.Payment.AccountID)
+	}
+	for i := range t.Lines {
+		s.add(t.Lines[i].AccountID)
+	}
+}
+
+// fillPayment finds the bank account of a bill's payment and refuses accounts that are none where money moves.
+func (d *draft) fillPayment(t *terms, r *references) error {
+	if p := d.Payment; p != nil {
+		if p.AccountID.IsZero() && r.accounts[d.AccountID].bank {
+			p.AccountID = d.AccountID
+		}
+		if p.AccountID.IsZero() {
+			if err := account.Require(t.assigned, account.PayoutBankAccount); err != nil {
+				return err
+			}
+			p.AccountID = t.assigned[account.PayoutBankAccount]
+		}
+		if !r.accounts[p.AccountID].bank {
+			return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", "payment", "accountId"))
+		}
+	}
+	if (d.Type == Deposit || d.Type == Payout) && !r.accounts[d.AccountID].bank {
+		return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", "accountId"))
+	}
+	return nil
+}
+
+// fillParty says whose a line is when the caller does not. Guest money is nobody's until a stay is recognised, processor and channel fees
+// are the manager's cost until they are charged on, other income and cost is the owners' when it names a listing.
+func (d *draft) fillParty(t *terms, r *references, l *Line) {
+	assigned := func(as ...account.Assignment) bool {
+		for _, a := range as {
+			if given, ok := t.assigned[a]; ok && given == l.AccountID {
+				return true
+			}
+		}
+		return false
+	}
+	party := ledger.Manager
+	if l.ListingID != nil {
+		party = ledger.Owners
+	}
+	classification := r.accounts[l.AccountID].classification
+	switch {
+	case assigned(account.AccountsReceivable, account.DepositCoHostPayout):
+		l.Party = nil
+		return
+	case l.Party != nil:
+		return
+	case assigned(account.DepositMerchantFee, account.DepositChannelFee):
+		party = ledger.Manager
+	case assigned(account.PayoutDistribution), classification == "revenue", classification == "expense":
+	case assigned(account.OpeningBalance) && l.ListingID != nil:
+	default:
+		return
+	}
+	l.Party = &party
+}
+
+// mismatches are references that are known but do not go together. A line whose caller named
+// the listing keeps it when the stay moves away, and may be sent again so.
+func (d *draft) mismatches(r *references) []apierr.Issue {
+	issues := d.foreign(r)
+	stored := d.storedLines()
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		old := stored[l.ID]
+		stands := old != nil && deref(old.ReservationID) == deref(l.ReservationID) && deref(old.ListingID) == deref(l.ListingID) &&
+			deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
+		elsewhere := func(listingID id.ID) bool { return !stands && !listingID.IsZero() && listingID != deref(l.ListingID) }
+		if elsewhere(r.reservations[deref(l.ReservationID)]) || elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
+			issues = append(issues, d.issue(i, "listingId", "Listing is not the one of the reservation or statement", "listingMismatch"))
+		}
+		owners := deref(l.Party) == ledger.Owners
+		if l.Markup != nil && !owners {
+			issues = append(issues, d.issue(i, "markup", "Only a cost that an owner bears carries a markup", "markupNotSupported"))
+		}
+		if d.Type == Transfer && l.AccountID == d.AccountID {
+			issues = append(issues, d.issue(i, "accountId", "A transfer needs two accounts", "sameAccount"))
+		}
+		switch {
+		case owners && l.ListingID == nil:
+			issues = append(issues, d.issue(i, "listingId", "A line of the owners needs a listing", "required"))
+		case owners && r.facts.owned(&d.Transaction, l, d.Date) == nil:
+			issues = append(issues, d.issue(i, "listingId", periodMissing, codePeriodMissing))
+		}
+	}
+	return issues
+}
+
+// foreign are the reservations and owner statements of another currency: money of one cannot pay what is owed in the other. A line that was
+// booked so stays until its reference or the currency changes.
+func (d *draft) foreign(r *references) []apierr.Issue {
+	standing := idSet{}
+	if d.old != nil && d.old.Currency == d.Currency {
+		for i := range d.old.Lines {
+			standing.add(deref(d.old.Lines[i].ReservationID))
+			standing.add(deref(d.old.Lines[i].OwnerStatementID))
+		}
+	}
+	var issues []apierr.Issue
+	check := func(named *id.ID, i int, field, message string) {
+		if named == nil || r.currencies[*named] == d.Currency {
+			return
+		}
+		if _, stays := standing[*named]; !stays {
+			issues = append(issues, d.issue(i, field, message, "currencyMismatch"))
+		}
+	}
+	for i := range d.Lines {
+		check(d.Lines[i].ReservationID, i, "reservationId", "The reservation has another currency")
+		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId", "The owner statement has another currency")
+	}
+	return issues
+}
+
+// checkStates refuses listings that are inactive on the date, save on lines that were there already or pay for what was before, and statements
+// that cannot be paid (RSN-28).
+func (d *draft) checkStates(r *references) error {
+	before := idSet{}
+	if d.old != nil && d.old.Date == d.Date {
+		for i := range d.old.Lines {
+			before.add(deref(d.old.Lines[i].ListingID))
+		}
+	}
+	paid := d.storedLines()
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		if s := deref(l.OwnerStatementID); !s.IsZero() && !r.statements[s].published && (paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
+			return errNotReady.At(d.issue(i, "ownerStatementId", "The owner statement is not published", "statementNotReadyForPayment"))
+		}
+		listingID := deref(l.ListingID)
+		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
+			continue
+		}
+		if inactiveOn(r.listings[listingID], r.facts.Periods[listingID], d.Date) {
+			return errListing.At(d.issue(i, "listingId", "The listing is inactive on this date", "listingInactive"))
+		}
+	}
+	return nil
+}
+
+// inactiveOn reports whether a listing is inactive on a day. One that an ownership period deactivates is active while that period runs and
+// inactive from its end; one that was switched off is inactive on every day.
+func inactiveOn(status string, periods []listing.Period, at day.Day) bool {
+	if p := listing.Covering(periods, at); p != nil {
+		return status == "inactive" && (!p.SetListingInactive || p.EndAt == nil)
+	}
+	for i := range periods {
+		if p := &periods[i]; p.SetListingInactive && p.EndAt != nil && !at.Before(*p.EndAt) {
+			return true
+		}
+	}
+	return status == "inactive"
+}

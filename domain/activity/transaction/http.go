@@ -1,0 +1,145 @@
+package transaction
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; `beforeStatementStartDate`; unknown " +
+	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
+	"`booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`."
+
+// endpoints are the routes of transactions and of the listings' opening balances.
+func endpoints() []api.Endpoint {
+	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+	return slices.Concat(templateEndpoints(), []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
+			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/transactions", ID: "createTransaction", Tag: "Transactions", Summary: "Create a transaction",
+			Scopes: write, DryRun: true, Status: http.StatusCreated, Doc: "Stores and books a transaction. " + changeFailures,
+		}, create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
+			Scopes: read, Doc: "404 when the team has no such transaction.",
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
+			Scopes: write, DryRun: true,
+			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, `lines_update` and `lines_delete` change " +
+				"some. `status` archives the transaction or brings it back; an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
+		}, update),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/transactions/{id}", ID: "deleteTransaction", Tag: "Transactions", Summary: "Delete or archive a transaction",
+			Scopes: deleting, DryRun: true,
+			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
+				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",
+		}, erase),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings/opening-balance", ID: "listListingOpeningBalances", Tag: "Opening balances",
+			Summary: "List opening balances of listings", Scopes: []string{"listings:read"}, Doc: "Listings that have one, by listing id.",
+		}, openingList),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/listings/{id}/opening-balance", ID: "putListingOpeningBalance", Tag: "Opening balances",
+			Summary: "Set a listing's opening balance", Scopes: []string{"listings:write"}, DryRun: true,
+			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: 404; " +
+				"`openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
+		}, openingPut),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
+			Summary: "Derive journals anew", Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
+			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all active transactions, start an " +
+				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
+				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
+		}, refreshJournals),
+	}, teamOpeningEndpoints())
+}
+
+// teamOpeningEndpoints are the opening balances of a team as a whole.
+func teamOpeningEndpoints() []api.Endpoint {
+	const tag, guests, trial = "Opening balances", "/teams/opening-balances/accounts-receivable-deferred-revenue", "/teams/opening-trial-balance"
+	read, write := []string{"team:read"}, []string{"team:write"}
+	const failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: guests, ID: "getGuestOpeningBalance", Tag: tag, Summary: "Read the opening balance of guests", Scopes: read,
+			OneStatement: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
+		}, guestOpening),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: tag, Summary: "Set the opening balance of guests", Scopes: write,
+			DryRun: true, Doc: "Keeps one deposit per team, dated the day before the statement start date. " + failures + "those of createTransaction.",
+		}, guestOpeningPut),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: trial, ID: "getOpeningTrialBalance", Tag: tag, Summary: "Read the opening trial balance", Scopes: read,
+			Doc: "Fails with `generalLedgerDisabled` in a team without a general ledger.",
+		}, trialBalance),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: trial + "/manual", ID: "putOpeningTrialBalance", Tag: tag, Summary: "Set the opening trial balance by hand",
+			Scopes: write, DryRun: true,
+			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
+				"openingBalance balances them. " + failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +
+				"owner statement was saved; `requiredAccountMissing`; unknown, repeated or computed accounts.",
+		}, trialBalancePut),
+	}
+}
+
+// Override is the header that lets a change of a transaction pass the closed books. It is not part of the published description (BKC-11).
+type Override struct {
+	IgnoreBooksClosedAt string `header:"x-ignore-books-closed-at" hidden:"true"`
+}
+
+// lenience passes the closed books for the value true alone (BKC-06).
+func (o Override) lenience() ledger.Lenience {
+	return ledger.Lenience{IgnoreBooksClosed: o.IgnoreBooksClosedAt == "true"}
+}
+
+type createInput struct {
+	Override
+	Body Create
+}
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
+	t, err := Add(ctx, tx, &in.Body, in.lenience())
+	return shown(ctx, tx, t, err)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
+	t, err := byID(ctx, tx, in.ID)
+	return shown(ctx, tx, t, err)
+}
+
+type updateInput struct {
+	Override
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
+	t, err := Change(ctx, tx, in.ID, &in.Body, in.lenience())
+	return shown(ctx, tx, t, err)
+}
+
+type deleteInput struct {
+	Override
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the row as inactive instead of deleting it."`
+}
+
+func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

@@ -1,0 +1,310 @@
+package transaction
+
+import (
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Facts are what a journal depends on besides its transaction.
+type Facts struct {
+	// Assigned are the team's account assignments.
+	Assigned map[account.Assignment]id.ID
+	// Banks are the bank accounts among the accounts of the transaction, with the ledger that their money belongs to.
+	Banks map[id.ID]ledger.Ledger
+	// Periods are the ownership periods of the listings.
+	Periods map[id.ID][]listing.Period
+	// Paid are the ownership periods of the owner statements that payouts pay.
+	Paid map[id.ID]id.ID
+}
+
+// triggerIntercompany marks the entries through which two ledgers owe each other.
+const triggerIntercompany = "intercompany"
+
+// Journal derives the postings of a transaction; an archived one has none. It is a pure function: the same transaction and facts give the
+// same postings with the same references.
+//
+// Money that leaves or reaches an operating bank account for the sake of the trust goes through dueToFromTrust, so that each ledger
+// balances on its own. A cost or an income of the manager in an operating account never touches the trust; a bill is booked in the trust
+// whoever pays it later, since its accounting date and its payment date lock apart.
+//
+// It fails with the issue ownershipPeriodMissing for an owners' line without a listing that somebody owned on the posting date, and with
+// reason requiredAccountMissing for an assignment that the derivation needs.
+func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
+	if t.Status != Active {
+		return nil, nil
+	}
+	d := &derivation{t: t, f: f}
+	switch t.Type {
+	case Deposit:
+		trigger := ledger.TriggerDeposit
+		if t.IsOpeningBalance {
+			trigger = ledger.TriggerOpeningBalance
+		}
+		d.receive(trigger)
+	case Expense:
+		if _, bank := f.Banks[t.AccountID]; bank && t.Payment == nil {
+			d.spend(ledger.TriggerExpense)
+		} else {
+			d.bill()
+		}
+	case Transfer:
+		d.spend(ledger.TriggerTransfer)
+	case Payout:
+		d.pay()
+	}
+	return d.postings, d.err
+}
+
+// derivation collects the postings of one transaction.
+type derivation struct {
+	t        *Transaction
+	f        *Facts
+	postings []ledger.Posting
+	err      error
+}
+
+// event is what happens on one date; its entries are kept per ledger.
+type event struct {
+	d       *derivation
+	name    string
+	trigger string
+	at      day.Day
+	trust   []ledger.Line
+	operate []ledger.Line
+}
+
+func (d *derivation) event(trigger string, at day.Day) *event {
+	return &event{d: d, name: trigger, trigger: trigger, at: at}
+}
+
+// receive books money in: the lines are credited, what arrives is debited.
+func (d *derivation) receive(trigger string) {
+	e := d.event(trigger, d.t.Date)
+	for i := range d.t.Lines {
+		e.line(i, "", -d.t.Lines[i].Amount)
+	}
+	e.bank(d.t.AccountID, d.t.Total)
+	e.post()
+}
+
+// spend books money out at once.
+func (d *derivation) spend(trigger string) {
+	e := d.event(trigger, d.t.Date)
+	e.charges()
+	e.bank(d.t.AccountID, -d.t.Total)
+	e.post()
+}
+
+// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes the money from the manager's balance
+// of this ledger and adds it to his balance of the other one. It is no loan: neither ledger owes the other anything afterwards, and over both
+// the manager has what he had.
+func (d *derivation) pay() {
+	e := d.event(ledger.TriggerPayout, d.t.Date)
+	for i := range d.t.Lines {
+		l := &d.t.Lines[i]
+		in, bank := d.f.Banks[l.AccountID]
+		if !bank || deref(l.Party) != ledger.Manager || in == d.ledgerOf(d.t.AccountID) {
+			e.line(i, "", l.Base())
+			continue
+		}
+		drawn, arrived, held := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base()), e.entry(i, ":held", -l.Base())
+		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
+		arrived.AccountID = l.AccountID
+		held.AccountID, held.Party = drawn.AccountID, ledger.Manager
+		e.add(d.ledgerOf(d.t.AccountID), drawn)
+		e.add(in, arrived)
+		e.add(in, held)
+	}
+	e.bank(d.t.AccountID, -d.t.Total)
+	e.post()
+}
+
+// bill books what is owed on the accounting date and, once it is paid, the payment on its own.
+func (d *derivation) bill() {
+	payable := d.t.AccountID
+	if _, bank := d.f.Banks[payable]; bank {
+		payable = d.assigned(account.AccountsPayable)
+	}
+	e := d.event(ledger.TriggerExpense, d.t.Date)
+	e.charges()
+	for i := range d.t.Lines {
+		e.held(i, "payable", payable, -d.t.Lines[i].Payable())
+	}
+	e.post()
+	if d.t.Payment == nil {
+		return
+	}
+	e = d.event(ledger.TriggerExpensePayment, d.t.Payment.Date)
+	for i := range d.t.Lines {
+		e.held(i, "payable", payable, d.t.Lines[i].Payable())
+	}
+	e.bank(d.t.Payment.AccountID, -d.t.Total)
+	e.post()
+}
+
+// charges debits what the lines cost their party, credits the manager's markup and the taxes that the manager owes; what vendors get stays open.
+func (e *event) charges() {
+	for i := range e.d.t.Lines {
+		l := &e.d.t.Lines[i]
+		markup, owed := l.MarkupRevenue(), l.Owed()
+		e.line(i, "", l.Base())
+		e.line(i, ":markup", markup)
+		e.line(i, ":tax", l.Taxes())
+		if markup != 0 {
+			revenue := e.entry(i, ":markupRevenue", -markup)
+			revenue.AccountID, revenue.Party = e.d.assigned(account.ExpenseMarkup), ledger.Manager
+			e.add(e.home(l), revenue)
+		}
+		if owed != 0 {
+			payable := e.entry(i, ":salesTax", -owed)
+			payable.AccountID = e.d.assigned(account.ExpenseSalesTax)
+			e.add(e.home(l), payable)
+		}
+	}
+}
+
+// line adds an entry on a line's own account and party.
+func (e *event) line(i int, suffix string, cents money.Cents) {
+	l := &e.d.t.Lines[i]
+	entry := e.entry(i, suffix, cents)
+	entry.AccountID, entry.Party = l.AccountID, deref(l.Party)
+	if entry.Party == ledger.Owners && cents != 0 {
+		entry.OwnershipPeriodID = e.period(i)
+	}
+	e.add(e.home(l), entry)
+}
+
+// held adds an entry of a line on an account that belongs to no party, in the trust.
+func (e *event) held(i int, suffix string, accountID id.ID, cents money.Cents) {
+	entry := e.entry(i, ":"+suffix, cents)
+	entry.AccountID = accountID
+	e.add(ledger.Trust, entry)
+}
+
+// entry is a line's entry without account and party. An owner statement that the line names is one that it pays, which is not the one
+// that the entry will be attached to, so it is left out.
+func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
+	t, l := e.d.t, &e.d.t.Lines[i]
+	entry := ledger.Line{
+		Ref: l.ID.String() + suffix, CentTotal: cents, ListingID: deref(l.ListingID), ReservationID: deref(l.ReservationID),
+		ContactID: deref(l.ContactID), TransactionID: t.ID, Trigger: e.trigger, Description: deref(l.Description),
+	}
+	if entry.ContactID.IsZero() {
+		entry.ContactID = deref(t.ContactID)
+	}
+	if entry.Description == "" {
+		entry.Description = deref(t.Description)
+	}
+	return entry
+}
+
+// bank adds what moves through the transaction's account.
+func (e *event) bank(accountID id.ID, cents money.Cents) {
+	e.add(e.d.ledgerOf(accountID), ledger.Line{
+		Ref: "account", AccountID: accountID, CentTotal: cents, ContactID: deref(e.d.t.ContactID), TransactionID: e.d.t.ID,
+		Trigger: e.trigger, Description: deref(e.d.t.Description),
+	})
+}
+
+// add leaves out entries of nothing.
+func (e *event) add(in ledger.Ledger, entry ledger.Line) {
+	switch {
+	case entry.CentTotal == 0:
+	case in == ledger.Operating:
+		e.operate = append(e.operate, entry)
+	default:
+		e.trust = append(e.trust, entry)
+	}
+}
+
+// post makes the postings of an event: one per ledger, each balanced through dueToFromTrust.
+func (e *event) post() {
+	e.postTo(ledger.Trust, e.name, e.trust)
+	e.postTo(ledger.Operating, e.name+":operating", e.operate)
+}
+
+func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	var open money.Cents
+	for i := range lines {
+		open += lines[i].CentTotal
+	}
+	if open != 0 {
+		lines = append(lines, ledger.Line{
+			Ref: "dueToFromTrust", AccountID: e.d.assigned(account.DueToFromTrust), CentTotal: -open, ContactID: deref(e.d.t.ContactID),
+			TransactionID: e.d.t.ID, Trigger: triggerIntercompany, Description: deref(e.d.t.Description),
+		})
+	}
+	e.d.postings = append(e.d.postings, ledger.Posting{
+		SourceID: e.d.t.ID, TxnCode: "transaction:" + e.d.t.ID.String() + ":" + name, Ledger: in, Status: ledger.Active, TxnAt: e.at,
+		Currency: e.d.t.Currency, Lines: lines,
+	})
+}
+
+// home is the ledger of a line: that of its account when it is a bank account, else the trust, save that the manager's own cost or income
+// stays with an operating account that the money moves through at once.
+func (e *event) home(l *Line) ledger.Ledger {
+	if in, bank := e.d.f.Banks[l.AccountID]; bank {
+		return in
+	}
+	if deref(l.Party) == ledger.Manager && e.d.ledgerOf(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
+		return ledger.Operating
+	}
+	return ledger.Trust
+}
+
+func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
+	if in, bank := d.f.Banks[accountID]; bank {
+		return in
+	}
+	return ledger.Trust
+}
+
+func (d *derivation) assigned(a account.Assignment) id.ID {
+	if err := account.Require(d.f.Assigned, a); err != nil && d.err == nil {
+		d.err = err
+	}
+	return d.f.Assigned[a]
+}
+
+func (e *event) period(i int) id.ID {
+	p := e.d.f.owned(e.d.t, &e.d.t.Lines[i], e.at)
+	if p != nil {
+		return p.ID
+	}
+	if e.d.err == nil {
+		e.d.err = apierr.BadRequest.At(issueAt(periodMissing, codePeriodMissing, "lines", i, "listingId"))
+	}
+	return id.Zero
+}
+
+const (
+	periodMissing     = "The listing has no ownership period on the posting date"
+	codePeriodMissing = "ownershipPeriodMissing"
+)
+
+// owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the statement's own period,
+// whoever owns by then. An opening balance is dated the day before the first day on record and belongs to whoever owns on that day when
+// nobody did before.
+func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
+	periods := f.Periods[deref(l.ListingID)]
+	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {
+		if i := slices.IndexFunc(periods, func(p listing.Period) bool { return p.ID == paid }); i >= 0 {
+			return &periods[i]
+		}
+	}
+	p := listing.Covering(periods, at)
+	if p == nil && t.IsOpeningBalance {
+		p = listing.Covering(periods, at.AddDays(1))
+	}
+	return p
+}

@@ -1,0 +1,167 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Opening is what was held for a listing's owners when the books were opened.
+type Opening struct {
+	ListingID     id.ID       `json:"listingId"`
+	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owners owed."`
+	Currency      string      `json:"currency"`
+	UpdatedAt     day.Instant `json:"updatedAt"`
+	TransactionID id.ID       `json:"transactionId" doc:"The deposit that books it."`
+}
+
+// PutOpening is the opening balance to be.
+type PutOpening struct {
+	Amount   money.Cents     `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents held for the owners."`
+	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
+}
+
+// A listing's opening balance is its oldest active deposit that is marked as one and has nothing but that listing's line.
+var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
+	and ` + account.Acting("l", account.OpeningBalance)
+
+var openingOnly = `t.team_id = @team and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
+	and not exists (select from transaction_line o where o.team_id = t.team_id and o.transaction_id = t.id and o.id <> l.id)
+	and not exists (select from transaction u join transaction_line m on m.team_id = u.team_id and m.transaction_id = u.id
+		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.Acting("m", account.OpeningBalance) + ` and u.is_opening_balance
+			and u.status = 'active' and u.id < t.id)`
+
+func openings(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: "l.listing_id, t.total as amount, t.currency, t.updated_at, t.id as transaction_id", From: openingFrom,
+		Where: []string{openingOnly}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{{Name: "listingId", Expr: "l.listing_id"}}, Default: "listingId", ID: "t.id",
+	}
+}
+
+type listOpenings struct {
+	page.Params
+	ListingIDs page.IDs `query:"listingIds"`
+}
+
+func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Opening], error) {
+	q := openings(tx)
+	q.IDs("l.listing_id = any(?)", in.ListingIDs)
+	return page.List[Opening](ctx, tx, q, in.Params, "")
+}
+
+func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Opening, error) {
+	q := openings(tx)
+	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
+	found, err := db.Select[Opening](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read an opening balance: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, nil //nolint:nilnil // no opening balance yet
+	}
+	return &found[0], nil
+}
+
+type putOpening struct {
+	ID   id.ID `path:"id"`
+	Body PutOpening
+}
+
+// openingPut keeps one opening deposit per listing, dated the day before the first day of the statements. Putting it again as it is
+// changes nothing.
+func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Opening, error) {
+	if err := holdListing(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+	if start == nil {
+		return nil, errNoStart
+	}
+	if err := checkOwned(ctx, tx, in.ID, start.AddDays(-1)); err != nil {
+		return nil, err
+	}
+	stored, err := opening(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := book(ctx, tx, in, stored, start.AddDays(-1)); err != nil {
+		return nil, err
+	}
+	return opening(ctx, tx, in.ID)
+}
+
+// checkOwned refuses a listing that nobody owns yet, in the terms of this request.
+func checkOwned(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) error {
+	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
+	if err != nil {
+		return fmt.Errorf("read ownership periods: %w", err)
+	}
+	f := Facts{Periods: periods}
+	if f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) == nil {
+		return apierr.BadRequest.At(apierr.Issue{Message: periodMissing, Code: codePeriodMissing, Path: []any{"id"}, Schema: "path"})
+	}
+	return nil
+}
+
+func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Opening, at day.Day) error {
+	line := LineInput{Amount: in.Body.Amount}
+	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
+	if stored == nil {
+		_, err := Add(ctx, tx, &Create{
+			Type: Deposit, Date: at, IsOpeningBalance: true, Currency: in.Body.Currency, Description: api.Set("Opening balance"), Lines: []LineInput{line},
+		}, ledger.Lenience{})
+		return err
+	}
+	old, err := lock(ctx, tx, stored.TransactionID)
+	if err != nil {
+		return err
+	}
+	currency := old.Currency
+	if in.Body.Currency.Value != nil {
+		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
+		if err != nil {
+			return apierr.BadRequest.At(issueAt("Value is not an active currency code", "currency", "currency"))
+		}
+		currency = string(parsed)
+	}
+	if old.Date == at && old.Currency == currency && old.Total == in.Body.Amount {
+		return nil
+	}
+	_, err = Change(ctx, tx, stored.TransactionID, &Update{Date: &at, Currency: api.Set(currency), Lines: []LineInput{line}}, ledger.Lenience{})
+	return err
+}
+
+// holdListing makes the changes of one listing's opening balance wait for nobody: while somebody else is at it, the caller is told to
+// come back (RSN-34).
+func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
+	args := db.Args{"team": tx.Team, "id": listingID}
+	known, err := db.Get[bool](ctx, tx, `select exists (select from listing where team_id = @team and id = @id)`, args)
+	if err != nil {
+		return fmt.Errorf("read a listing: %w", err)
+	}
+	if !known {
+		return apierr.NotFound
+	}
+	held, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for no key update skip locked`, args)
+	if err != nil {
+		return fmt.Errorf("hold a listing: %w", err)
+	}
+	if held == 0 {
+		return errOpeningBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/tax"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// terms are what the team's settings say about every transaction.
+type terms struct {
+	DefaultCurrency  string
+	StatementStartAt *day.Day
+	assigned         map[account.Assignment]id.ID `db:"-"`
+}
+
+func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
+	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+	if t.assigned, err = account.Assigned(ctx, tx); err != nil {
+		return nil, fmt.Errorf("read the account assignments: %w", err)
+	}
+	return &t, nil
+}
+
+// idSet collects ids once each.
+type idSet map[id.ID]struct{}
+
+func (s idSet) add(v id.ID) {
+	if !v.IsZero() {
+		s[v] = struct{}{}
+	}
+}
+
+func (s idSet) list() []id.ID {
+	return slices.SortedFunc(maps.Keys(s), id.ID.Compare)
+}
+
+// references are the things that transactions name, as far as the team has them.
+type references struct {
+	accounts     map[id.ID]accountFact
+	contacts     map[id.ID]bool
+	reservations map[id.ID]id.ID  // its listing
+	currencies   map[id.ID]string // of reservations and statements
+	statements   map[id.ID]statementFact
+	listings     map[id.ID]string // its status
+	templates    map[id.ID]bool
+	rates        map[id.ID]tax.Rate
+	facts        Facts
+}
+
+type accountFact struct {
+	classification string
+	bank           bool
+	// closed says why nothing new is posted to the account: nonPostingAccount, accountInactive or nothing.
+	closed string
+}
+
+type statementFact struct {
+	listing   id.ID
+	published bool
+}
+
+// load reads what the drafts name, set-based. Lines get the listing of their reservation or owner statement on the way.
+func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*references, error) {
+	r := &references{facts: Facts{Assigned: t.assigned}}
+	if err := r.loadNamed(ctx, tx, drafts); err != nil {
+		return nil, err
+	}
+	listings, rates := idSet{}, idSet{}
+	for _, d := range drafts {
+		stored := d.storedLines()
+		for i := range d.Lines {
+			l := &d.Lines[i]
+			r.giveListing(l, stored[l.ID])
+			listings.add(deref(l.ListingID))
+			if l.AppliedAmount != nil {
+				rates.add(l.AppliedAmount.TaxRateID)
+			}
+			if l.Markup != nil {
+				rates.add(deref(l.Markup.TaxRateID))
+			}
+		}
+	}
+	if len(rates) > 0 {
+		var err error
+		if r.rates, err = tax.ByID(ctx, tx, rates.list()); err != nil {
+			return nil, fmt.Errorf("read tax rates: %w", err)
+		}
+	}
+	return r, r.loadListings(ctx, tx, listings.list())
+}
+
+// giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement. A line that is sent again
+// as it is stored, listing and all, goes on following its reservation.
+func (r *references) giveListing(l, stored *Line) {
+	stay := r.reservations[deref(l.ReservationID)]
+	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) && deref(stored.ListingID) == deref(l.ListingID) {
+		l.FollowsReservation = true
+	}
+	switch statement := r.statements[deref(l.OwnerStatementID)].listing; {
+	case !stay.IsZero() && (l.ListingID == nil || l.FollowsReservation):
+		l.ListingID, l.FollowsReservation = &stay, true
+	case l.ListingID == nil && !statement.IsZero():
+		l.ListingID = &statement
+	}
+}
+
+type named struct {
+	Kind   string
+	ID     id.ID
+	Detail string
+	Other  id.ID
+}
+
+const namedSQL = `
+	select 'account' as kind, a.id, c.classification as detail, null::uuid as other
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team and a.id = any(@accounts)
+	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
+	union all select 'closed', id, case type when 'nonPosting' then 'nonPostingAccount' else 'accountInactive' end, null from account
+		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
+	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
+	union all select 'reservation', id, currency, listing_id from reservation where team_id = @team and id = any(@reservations)
+	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
+	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)
+	union all select 'paidPeriod', id, currency, ownership_period_id from statement where team_id = @team and id = any(@statements)`
+
+func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
+	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
+	for _, d := range drafts {
+		accounts.addAccounts(&d.Transaction)
+		contacts.add(deref(d.ContactID))
+		templates.add(deref(d.RecurringTemplateID))
+		for i := range d.Lines {
+			l := &d.Lines[i]
+			contacts.add(deref(l.ContactID))
+			reservations.add(deref(l.ReservationID))
+			statements.add(deref(l.OwnerStatementID))
+		}
+	}
+	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
+		"team": tx.Team, "accounts": accounts.list(), "contacts": contacts.list(), "reservations": reservations.list(), "statements": statements.list(),
+		"templates": templates.list(),
+	})
+	if err != nil {
+		return fmt.Errorf("read what transactions name: %w", err)
+	}
+	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
+	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
+	r.facts.Paid, r.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
+	for _, n := range found {
+		a := r.accounts[n.ID]
+		switch n.Kind {
+		case "account":
+			a.classification = n.Detail
+			r.accounts[n.ID] = a
+		case "bank":
+			a.bank = true
+			r.accounts[n.ID] = a
+			r.facts.Banks[n.ID] = ledger.Trust
+			if n.Detail == "operating" {
+				r.facts.Banks[n.ID] = ledger.Operating
+			}
+		case "closed":
+			a.closed = n.Detail
+			r.accounts[n.ID] = a
+		case "contact":
+			r.contacts[n.ID] = true
+		case "reservation":
+			r.reservations[n.ID], r.currencies[n.ID] = n.Other, n.Detail
+		case "template":
+			r.templates[n.ID] = true
+		case "paidPeriod":
+			r.facts.Paid[n.ID], r.currencies[n.ID] = n.Other, n.Detail
+		case "statement":
+			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
+		}
+	}
+	return nil
+}
+
+func (r *references) loadListings(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	r.listings, r.facts.Periods = map[id.ID]string{}, map[id.ID][]listing.Period{}
+	if len(ids) == 0 {
+		return nil
+	}
+	type row struct {
+		ID     id.ID
+		Status string
+	}
+	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is written here.
+	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids) order by id for key share`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read listings: %w", err)
+	}
+	for _, l := range found {
+		r.listings[l.ID] = l.Status
+	}
+	if r.facts.Periods, err = listing.Periods(ctx, tx, ids); err != nil {
+		return fmt.Errorf("read ownership periods: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Source says how the journals of transactions are found and derived.
+func Source() *ledger.Source {
+	return &ledger.Source{
+		Noun: ledger.Transactions, Touched: touched, AtOnce: rebook, Derive: derive,
+		Operation: operation.TransactionJournal, Resource: operation.Transaction, Group: "id", Having: "status = 'active'", Around: surroundingsOf,
+	}
+}
+
+// touched are the transactions that a change of what their journals depend on touches: those with a line on the listings, and those whose entries
+// the assignments decide on whenever they are derived. Other assignments are asked for once, when a transaction is written.
+func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+	found, err := ofListings(ctx, tx, b.Listings)
+	if err != nil {
+		return nil, err
+	}
+	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Transactions, b.Assignments, string(account.ExpenseSalesTax), string(account.AccountsPayable),
+		string(account.ExpenseMarkup), string(account.DueToFromTrust), string(account.PayoutDistribution))
+	return append(found, assigned...), err
+}
+
+// ofListings are the active transactions with a line on some listings.
+func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
+	if listingIDs == nil {
+		return nil, nil
+	}
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.status = 'active' and exists (
+			select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and l.listing_id = any(@listings))`, db.Args{"team": tx.Team, "listings": listingIDs})
+	if err != nil {
+		return nil, fmt.Errorf("find the transactions of listings: %w", err)
+	}
+	return ids, nil
+}
+
+// derive locks transactions and derives their journals. One whose listing lost its ownership period, or an account its assignment, cannot be
+// derived. Lines that wait for a reservation get it when it is there, and its journal follows; lines that have their listing from one follow it.
+func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
+	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return nil, fmt.Errorf("lock transactions: %w", err)
+	}
+	linked, err := linkLines(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := followStays(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	stored, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	drafts := make([]*draft, len(stored))
+	for i := range stored {
+		drafts[i] = &draft{Transaction: stored[i]}
+	}
+	r, err := t.load(ctx, tx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	out := &ledger.Derived{Failed: map[id.ID]error{}, With: &ledger.Following{Source: reservation.Source(), IDs: linked}}
+	for _, d := range drafts {
+		postings, err := Journal(&d.Transaction, &r.facts)
+		if err != nil {
+			out.Failed[d.ID] = err
+			continue
+		}
+		out.Postings, out.Sources = append(out.Postings, postings...), append(out.Sources, d.ID)
+	}
+	return out, nil
+}

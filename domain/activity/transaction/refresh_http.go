@@ -1,0 +1,22 @@
+package transaction
+
+import (
+	"context"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+)
+
+// RefreshRequest selects the journals to derive. The journal of a transaction is derived as a whole, so every mode comes to the same.
+type RefreshRequest struct {
+	ledger.RefreshRequest
+	Mode string `json:"mode,omitempty" enum:"full,recurringFeesOnly,arOnly"`
+}
+
+type refreshInput struct {
+	Body RefreshRequest `required:"false"`
+}
+
+func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
+	return Source().Answer(ctx, tx, in.Body.RefreshRequest, in.Body.Mode)
+}

@@ -1,0 +1,212 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const templateTag = "Recurring transactions"
+
+func templateEndpoints() []api.Endpoint {
+	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+	const path = "/transactions/recurring-templates"
+	run := func(method, operationID string) api.Endpoint {
+		return api.Queue(api.Endpoint{
+			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: templateTag, Summary: "Make instances of a recurring template",
+			Scopes: write, DryRun: true, Also: runAlso(),
+			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
+				"`dates` is null. A date that has one already is passed over. Of all that is due, each task of the operation makes at most 1000 instances " +
+				"with at most 20000 lines together, the earliest first; `dates` that come to more lines are refused with `tooManyLines`. A dry run makes " +
+				"those of the first task in the request, answers 200 with the transactions and keeps nothing. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction.",
+		}, startRun, runNow)
+	}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: templateTag, Summary: "List recurring templates", Scopes: read,
+			Doc: "With their lines: a page of more than 20000 is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
+		}, listTemplates),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: templateTag, Summary: "Create a recurring template",
+			Scopes: write, DryRun: true, Status: http.StatusCreated,
+			Doc: "The first instance must be one that could be made now, locks aside. Failures in order: malformed input; a pattern that contradicts " +
+				"itself; those of createTransaction save the locks; `duplicateUniqueRef`.",
+		}, createTemplate),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: templateTag, Summary: "Read a recurring template",
+			Scopes: read, OneStatement: true, Doc: "404 when the team has no such template.",
+		}, getTemplate),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: templateTag, Summary: "Change a recurring template",
+			Scopes: write, DryRun: true, Doc: "Fields that are present change, null clears. Instances that were made stay as they are. Fails with 404, and as " +
+				"creating does.",
+		}, updateTemplate),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: path + "/{id}", ID: "deleteRecurringTemplate", Tag: templateTag, Summary: "Delete or archive a recurring template",
+			Scopes: deleting, DryRun: true, Doc: "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
+		}, eraseTemplate),
+		run(http.MethodPost, "runRecurringTemplate"), run(http.MethodPut, "putRecurringTemplateRun"),
+	}
+}
+
+var (
+	errDuplicateTemplateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring template with this reference already exists")
+	errTemplateArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The recurring template is archived")
+	errTemplateInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring template has made transactions")
+)
+
+type listTemplatesInput struct {
+	page.Params
+	Sort   Sort     `query:"sort" doc:"Default -createdAt."`
+	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status Status   `query:"status" enum:"active,inactive"`
+	Type   []Type   `query:"type" enum:"deposit,expense,transfer,payout"`
+	Search string   `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
+}
+
+func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*page.Page[Template], error) {
+	q := page.Query{
+		Columns: templateColumns(), From: templateFrom, Sorts: sorts, Default: "-createdAt", ID: "t.id",
+		Where: []string{"t.team_id = @team"}, Args: db.Args{"team": tx.Team},
+	}
+	q.IDs("t.id = any(?)", in.IDs)
+	q.Narrow("t.status = ?", in.Status)
+	q.Narrow("t.type = any(?)", in.Type)
+	q.Search(in.Search, "t.description", "t.unique_ref", "c.name")
+	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, "jsonb_array_length(t.lines)"); err != nil {
+		return nil, err
+	}
+	found, err := page.List[Template](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Data {
+		found.Data[i].tell()
+	}
+	return found, nil
+}
+
+func getTemplate(ctx context.Context, tx *db.Tx, in *getInput) (*Template, error) {
+	return told(ctx, tx, in.ID)
+}
+
+func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
+	t, err := template(ctx, tx, one, false)
+	if err == nil {
+		t.tell()
+	}
+	return t, err
+}
+
+type createTemplateInput struct{ Body PutTemplate }
+
+func createTemplate(ctx context.Context, tx *db.Tx, in *createTemplateInput) (*Template, error) {
+	return AddTemplate(ctx, tx, &in.Body)
+}
+
+// AddTemplate stores a new recurring template.
+func AddTemplate(ctx context.Context, tx *db.Tx, b *PutTemplate) (*Template, error) {
+	if b.Type == "" {
+		b.Type = Expense
+	}
+	t := Template{
+		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
+	}
+	d, err := draftTemplate(ctx, tx, &t, &Create{
+		Type: b.Type, Date: b.Date, Description: b.Description, Currency: b.Currency, AccountID: b.AccountID, ContactID: b.ContactID, Lines: b.Lines,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.store(ctx, tx, true); err != nil {
+		return nil, err
+	}
+	return told(ctx, tx, t.ID)
+}
+
+type updateTemplateInput struct {
+	ID   id.ID `path:"id"`
+	Body UpdateTemplate
+}
+
+func updateTemplate(ctx context.Context, tx *db.Tx, in *updateTemplateInput) (*Template, error) {
+	t, err := template(ctx, tx, in.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	u := &in.Body
+	if u.Date != nil {
+		t.Date = *u.Date
+	}
+	c := t.instance(t.Date)
+	c.RecurringTemplateID = api.Opt[id.ID]{}
+	t.UniqueRef = u.UniqueRef.Or(t.UniqueRef)
+	if u.Status != "" {
+		t.Status = u.Status
+	}
+	if u.Description.Present {
+		c.Description = u.Description
+	}
+	if u.Currency.Present {
+		c.Currency = u.Currency
+	}
+	if u.AccountID.Present {
+		c.AccountID, t.PaymentStatus = u.AccountID, ""
+	}
+	if u.ContactID.Present {
+		c.ContactID = u.ContactID
+	}
+	if u.PaymentStatus != "" {
+		t.PaymentStatus = u.PaymentStatus
+	}
+	if u.Pattern.Value != nil {
+		t.Pattern = u.Pattern.Value.pattern()
+	}
+	if u.Lines != nil {
+		c.Lines = u.Lines
+	}
+	d, err := draftTemplate(ctx, tx, t, &c)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.store(ctx, tx, false); err != nil {
+		return nil, err
+	}
+	return told(ctx, tx, t.ID)
+}
+
+type eraseTemplateInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the template as inactive instead of deleting it."`
+}
+
+func eraseTemplate(ctx context.Context, tx *db.Tx, in *eraseTemplateInput) (*api.None, error) {
+	t, err := template(ctx, tx, in.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	sql, args := `delete from transaction_template where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": in.ID}
+	switch {
+	case in.OnLocked == "archive":
+		sql = `update transaction_template set status = 'inactive', next_at = null, updated_at = @now where team_id = @team and id = @id`
+		args["now"] = tx.Now
+	case t.InstancesCount > 0:
+		return nil, errTemplateInUse.With(map[string]any{"lockReasons": []string{"transactions"}, "suggestedOnLocked": "archive"})
+	}
+	if _, err := tx.Exec(ctx, sql, args); err != nil {
+		return nil, fmt.Errorf("remove a recurring template: %w", err)
+	}
+	return &api.None{}, nil
+}
+
+func runAlso() map[int]reflect.Type {
+	return map[int]reflect.Type{http.StatusOK: reflect.TypeFor[RunPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()}
+}

@@ -1,0 +1,248 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// addedTogether is how many instances are stored and booked together; it bounds memory.
+const addedTogether = 500
+
+// RunKind is the kind of the task that makes the instances of a recurring template.
+var RunKind = job.NewKind("transaction.recurring")
+
+// maxDates is how many dates a run can name, and how many instances it makes in one transaction.
+const maxDates = 1000
+
+// RunRequest says for which dates instances are made.
+type RunRequest struct {
+	Dates api.Opt[[]day.Day] `json:"dates,omitzero" maxItems:"1000" doc:"Absent or null: every due date; the dry run answers with the first 1000, or as many as have 20000 lines. A date that the pattern does not have is made as well."`
+}
+
+type runInput struct {
+	ID   id.ID      `path:"id"`
+	Body RunRequest `required:"false"`
+}
+
+// RunPreview are the transactions that a run would make.
+type RunPreview struct {
+	Data []Transaction `json:"data"`
+}
+
+// RunAnswer is the acknowledgement of a run, or what a dry run of it would make (INIT-30, INIT-31).
+type RunAnswer struct {
+	*operation.Acknowledgement
+	Data []Transaction `json:"data,omitzero"`
+}
+
+// HTTPStatus is 202 for a run and 200 for a dry run of it.
+func (a *RunAnswer) HTTPStatus() int {
+	if a.Acknowledgement != nil {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+type runArgs struct {
+	TemplateID id.ID     `json:"templateId"`
+	Dates      []day.Day `json:"dates"` // nil: all that are due
+}
+
+func (in *runInput) args() runArgs {
+	args := runArgs{TemplateID: in.ID}
+	if in.Body.Dates.Value != nil {
+		args.Dates = append([]day.Day{}, *in.Body.Dates.Value...)
+	}
+	return args
+}
+
+func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
+	t, err := template(ctx, tx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status != Active {
+		return nil, errTemplateArchived
+	}
+	args, tasks := in.args(), 1
+	if args.Dates == nil {
+		tasks = t.runs(day.Of(tx.Now))
+	} else if err := t.bound(args.Dates); err != nil {
+		return nil, err
+	}
+	target := operation.Resource{Type: operation.RecurringTransactionTemplate, ID: in.ID, Role: operation.Target}
+	ack, err := operation.Start(ctx, tx, operation.New{
+		Type: operation.RecurringTransactionRun, Primary: &target, Resources: []operation.Resource{target},
+		Tasks: slices.Repeat([]operation.Task{{Kind: RunKind, Args: args}}, tasks),
+	})
+	return &RunAnswer{Acknowledgement: ack}, err
+}
+
+// runNow is the dry run: it answers with what the operation would make (DRY-50, DRY-51).
+func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
+	made, err := run(ctx, tx, in.args())
+	if err == nil {
+		err = show(ctx, tx, made)
+	}
+	out.Acknowledgement, out.Data = nil, made
+	return err
+}
+
+// namedResults is up to how many transactions a run names as its results.
+const namedResults = 100
+
+func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) error {
+	made, err := run(ctx, tx, args)
+	if err != nil {
+		return err
+	}
+	for i := range made[:min(len(made), namedResults)] {
+		result := operation.Resource{Type: operation.Transaction, ID: made[i].ID, Role: operation.Result}
+		if err := operation.AddResult(ctx, tx, r.OperationID, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound refuses dates whose instances would have too many lines together.
+func (t *Template) bound(dates []day.Day) error {
+	if len(dates) <= t.atOnce() {
+		return nil
+	}
+	return apierr.BadRequest.At(issueAt("The instances have more than 20000 lines", "tooManyLines", "dates")).
+		With(map[string]any{"suggestedLimit": t.atOnce()})
+}
+
+// run makes the instances of a template that are still missing, all or none; of what is due the first atOnce. Holding the template makes runs take turns, so that no date
+// gets two.
+func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
+	t, err := template(ctx, tx, args.TemplateID, true)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status != Active {
+		return nil, errTemplateArchived
+	}
+	today := day.Of(tx.Now)
+	dates, through := t.due(today)
+	if args.Dates != nil {
+		if err = t.bound(args.Dates); err != nil {
+			return nil, err
+		}
+		if dates, err = missing(ctx, tx, t.ID, args.Dates); err != nil {
+			return nil, err
+		}
+	} else if t.DoneThrough == nil || t.DoneThrough.Before(through) {
+		t.DoneThrough = &through
+	}
+	t.Made = append(t.Made, dates...)
+	all, err := instances(ctx, tx, t, dates)
+	if err != nil {
+		return nil, err
+	}
+	made := []Transaction{}
+	for chunk := range slices.Chunk(all, addedTogether) {
+		added, err := AddAll(ctx, tx, chunk, ledger.Lenience{})
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, added...)
+	}
+	_, err = tx.Exec(ctx, `
+		update transaction_template set done_through = @done, next_at = @next, failed_at = null where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": t.ID, "done": t.DoneThrough, "next": t.next()})
+	if err != nil {
+		return nil, fmt.Errorf("keep how far a recurring template is: %w", err)
+	}
+	return made, nil
+}
+
+// instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account assigned to
+// payout_bankAccount.
+func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]Create, error) {
+	bank, err := db.Get[bool](ctx, tx, `select exists (select from account where team_id = @team and id = @id and type = 'bank')`,
+		db.Args{"team": tx.Team, "id": t.AccountID})
+	if err != nil {
+		return nil, fmt.Errorf("read an account: %w", err)
+	}
+	all := make([]Create, len(dates))
+	for i, d := range dates {
+		all[i] = t.instance(d)
+		if t.Type == Expense && t.PaymentStatus == Paid && !bank {
+			all[i].Payment = api.Set(PaymentInput{Date: d})
+		}
+	}
+	return all, nil
+}
+
+// missing are those of the dates that have no instance, in order and each once.
+func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.Day, error) {
+	made, err := db.Select[day.Day](ctx, tx, `
+		select recurring_at from transaction where team_id = @team and recurring_template_id = @id and recurring_at = any(@dates)`,
+		db.Args{"team": tx.Team, "id": one, "dates": dates})
+	if err != nil {
+		return nil, fmt.Errorf("read the instances of a recurring template: %w", err)
+	}
+	open := slices.DeleteFunc(slices.Clone(dates), func(d day.Day) bool { return slices.Contains(made, d) })
+	slices.SortFunc(open, day.Day.Compare)
+	return slices.Compact(open), nil
+}
+
+// every lists the periodic tasks of the package.
+func every() []job.Every {
+	return []job.Every{{Name: "transaction-recurring", Interval: time.Hour, Do: runDue}}
+}
+
+// dueAtOnce bounds the templates that one round looks at; the rest has its turn in the next.
+const dueAtOnce = 500
+
+// runDue makes the instances that are due, a template to a transaction. A template that is refused, because the books are closed on its date
+// for example, is tried again a day later; whoever runs it by hand is told why.
+func runDue(ctx context.Context, d *db.DB) error {
+	type due struct{ TeamID, ID id.ID }
+	var templates []due
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		templates, err = db.Select[due](ctx, tx, `
+			select t.team_id, t.id from transaction_template t join team m on m.team_id = t.team_id
+			where t.status = 'active' and t.next_at <= @today and m.status = 'active' and m.freeze_reason is null
+				and (t.failed_at is null or t.failed_at < @now::timestamptz - interval '1 day')
+			order by t.next_at, t.id limit @limit`, db.Args{"today": day.Of(tx.Now), "now": tx.Now, "limit": dueAtOnce})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find due recurring templates: %w", err)
+	}
+	var failures []error
+	for _, t := range templates {
+		scope := db.Scope{Team: t.TeamID}
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			_, err := run(ctx, tx, runArgs{TemplateID: t.ID})
+			return err
+		})
+		if apierr.Refused(err) {
+			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+				_, err := tx.Exec(ctx, `update transaction_template set failed_at = @now where team_id = @team and id = @id`,
+					db.Args{"team": tx.Team, "id": t.ID, "now": tx.Now})
+				return err
+			})
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("run recurring template %v: %w", t.ID, err))
+		}
+	}
+	return errors.Join(failures...)
+}

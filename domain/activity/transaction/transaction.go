@@ -1,0 +1,262 @@
+// Package transaction owns the money that moves: deposits, expenses, transfers and payouts, the opening balances among them, and the
+// journals derived from them.
+//
+// A transaction has one account, the bank or for a bill the payable, and lines that say what the money is for. Its journal is a pure
+// function of its row and a few facts (Journal); every change stores the row and hands the derived postings to the ledger, which refuses
+// what a lock protects. An archived transaction (status inactive) keeps its row and has no journal.
+package transaction
+
+import (
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Type is the kind of a transaction; it never changes.
+type Type string
+
+// The types.
+const (
+	// Deposit is money in: guest payments, channel payouts, security deposits, opening balances.
+	Deposit Type = "deposit"
+	// Expense is a bill, or money spent at once.
+	Expense Type = "expense"
+	// Transfer moves money between two accounts of the team.
+	Transfer Type = "transfer"
+	// Payout pays out a balance; a negative one is paid in by its owner.
+	Payout Type = "payout"
+)
+
+// Status tells transactions that count from archived ones.
+type Status string
+
+// The statuses.
+const (
+	Active   Status = "active"
+	Inactive Status = "inactive"
+)
+
+// TaxBehavior says whether an amount contains its tax.
+type TaxBehavior string
+
+// The tax behaviours.
+const (
+	TaxIncluded TaxBehavior = "included"
+	TaxExcluded TaxBehavior = "excluded"
+)
+
+// TaxPayee is who gets the tax on a line's amount.
+type TaxPayee string
+
+// The payees of a tax: the vendor, whose bill has it and who remits it, or the authority, to which the manager owes it.
+const (
+	TaxToVendor    TaxPayee = "vendor"
+	TaxToAuthority TaxPayee = "authority"
+)
+
+// Enum lists the payees.
+func (TaxPayee) Enum() []string { return []string{string(TaxToVendor), string(TaxToAuthority)} }
+
+// or is the payee, or the usual one: a tax that the bill contains is the vendor's, one that comes on top of it is charged by the manager.
+func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
+	switch {
+	case p != "":
+		return p
+	case behavior == TaxIncluded:
+		return TaxToVendor
+	default:
+		return TaxToAuthority
+	}
+}
+
+// Transaction is a movement of money with what it is for.
+type Transaction struct {
+	ID               id.ID       `json:"id"`
+	ShortRef         string      `json:"shortRef"`
+	UniqueRef        *string     `json:"uniqueRef" doc:"The caller's own reference, unique in the team; the empty text is a value like any other."`
+	Type             Type        `json:"type" enum:"deposit,expense,transfer,payout"`
+	Status           Status      `json:"status" enum:"active,inactive" doc:"An inactive transaction is archived and has no journal."`
+	Date             day.Day     `json:"date" doc:"Accounting date."`
+	Description      *string     `json:"description"`
+	Currency         string      `json:"currency" doc:"ISO 4217 in lower case."`
+	IsOpeningBalance bool        `json:"isOpeningBalance"`
+	AccountID        id.ID       `json:"accountId"`
+	Account          AccountRef  `json:"account" doc:"The bank account, or what a bill is owed on."`
+	ContactID        *id.ID      `json:"contactId"`
+	Contact          *ContactRef `json:"contact" doc:"Vendor or owner."`
+	Payment          *Payment    `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
+	PaidStatus       PaidStatus  `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout whose money a payment provider did not move, gave back or does not answer for; underpaid for a payout of which a part came back. A payment pays a bill in full."`
+	Total            money.Cents `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
+	AttachmentIDs    []id.ID     `json:"attachmentIds"`
+	Issues           []Issue     `json:"issues" db:"-"`
+	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
+	CreatedAt        day.Instant `json:"createdAt"`
+	UpdatedAt        day.Instant `json:"updatedAt"`
+
+	RecurringTemplateID *id.ID   `json:"recurringTemplateId" doc:"The template that the transaction is an instance of."`
+	RecurringAt         *day.Day `json:"recurringAt" doc:"The template's date that the transaction stands for."`
+
+	Lock          ledger.Lock          `json:"lock" db:"-"`
+	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-"`
+	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+}
+
+// Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be a slip.
+type Issue struct {
+	Code     string       `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Severity string       `json:"severity" enum:"error,warning"`
+	Context  IssueContext `json:"context"`
+}
+
+// IssueContext says which payment an issue is about, or for dateFarAhead which date.
+type IssueContext struct {
+	TransactionID id.ID       `json:"transactionId"`
+	PaymentID     id.ID       `json:"paymentId,omitzero"`
+	ContactID     id.ID       `json:"contactId,omitzero"`
+	Amount        money.Cents `json:"amount,omitzero" doc:"Cents of the payment."`
+	Currency      string      `json:"currency,omitempty"`
+	Date          day.Day     `json:"date,omitzero" db:"-" doc:"The date that lies ahead, the transaction's or its payment's; of dateFarAhead only."`
+}
+
+// Payment is a bill's payment on a date of its own.
+type Payment struct {
+	Date      day.Day `json:"date"`
+	AccountID id.ID   `json:"accountId" doc:"The bank account that paid."`
+}
+
+// Line is one purpose of a transaction's money.
+type Line struct {
+	ID            id.ID               `json:"id"`
+	UniqueRef     *string             `json:"uniqueRef"`
+	Description   *string             `json:"description"`
+	Assignment    *account.Assignment `json:"assignment" doc:"The assignment that gave the account, null when the account was named."`
+	AccountID     id.ID               `json:"accountId"`
+	Account       AccountRef          `json:"account"`
+	Amount        money.Cents         `json:"amount" doc:"Cents, without markup, and without the tax when that is excluded."`
+	AppliedAmount *Applied            `json:"appliedAmount"`
+	Markup        *Markup             `json:"markup"`
+	Total         money.Cents         `json:"total" doc:"Cents charged: amount, markup and the excluded taxes of both."`
+	ListingID     *id.ID              `json:"listingId"`
+	Listing       *ListingRef         `json:"listing"`
+	ReservationID *id.ID              `json:"reservationId"`
+	Reservation   *ReservationRef     `json:"reservation"`
+	// FollowsReservation is also what a stored line is moved by: see followStays.
+	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
+
+	OwnerStatementID *id.ID        `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	Party            *ledger.Party `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ContactID        *id.ID        `json:"contactId"`
+	Contact          *ContactRef   `json:"contact"`
+	Issues           []LineIssue   `json:"issues"`
+
+	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
+
+	MatchReservationConfirmationCode *string      `json:"matchReservationConfirmationCode" doc:"Names the reservation before it is known."`
+	MatchReservationStripeGuestRef   *string      `json:"matchReservationStripeGuestRef" doc:"Names the reservation by stripeGuestRef in its metadata."`
+	MatchLineTypeClassification      *string      `json:"matchLineTypeClassification"`
+	MatchStatus                      *MatchStatus `json:"matchStatus" doc:"Whether the reservation was found; null for a line that waits for none."`
+}
+
+// PaidStatus says whether what is owed was paid.
+type PaidStatus string
+
+// The states of a bill.
+const (
+	Unpaid PaidStatus = "unpaid"
+	Paid   PaidStatus = "paid"
+)
+
+// Enum lists the states; those in between are shared with reservations.
+func (PaidStatus) Enum() []string { return []string{"unpaid", "underpaid", "overpaid", "paid"} }
+
+// MatchStatus says whether a line has found the reservation that it names.
+type MatchStatus string
+
+// Enum lists the match states.
+func (MatchStatus) Enum() []string { return []string{"matched", "unmatched"} }
+
+// TemplateRef names a recurring template.
+type TemplateRef struct {
+	ID id.ID `json:"id"`
+}
+
+// Applied is the tax on a line's amount.
+type Applied struct {
+	TaxRateID   id.ID       `json:"taxRateId"`
+	TaxBehavior TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
+	TaxPayee    TaxPayee    `json:"taxPayee" doc:"vendor: it is paid with the bill. authority: the manager owes it, on the account assigned expense_salesTax."`
+	TaxAmount   money.Cents `json:"taxAmount" doc:"Cents of tax, computed."`
+}
+
+// Markup is what the manager adds to a cost that an owner bears.
+type Markup struct {
+	Amount      money.Cents  `json:"amount"`
+	TaxRateID   *id.ID       `json:"taxRateId"`
+	TaxBehavior *TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
+	TaxAmount   money.Cents  `json:"taxAmount" doc:"Cents of tax on the markup, computed."`
+}
+
+// LineIssue is a finding about a stored line.
+type LineIssue struct {
+	Code     string            `json:"code"`
+	Severity string            `json:"severity" enum:"error,warning"`
+	Context  map[string]string `json:"context"`
+}
+
+// AccountRef names an account.
+type AccountRef struct {
+	ID   id.ID   `json:"id"`
+	Code *string `json:"code"`
+	Name string  `json:"name"`
+}
+
+// ContactRef names a contact.
+type ContactRef struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// ListingRef names a listing.
+type ListingRef struct {
+	ID        id.ID   `json:"id"`
+	Name      string  `json:"name"`
+	UniqueRef *string `json:"uniqueRef"`
+	ShortRef  string  `json:"shortRef"`
+}
+
+// ReservationRef names a reservation.
+type ReservationRef struct {
+	ID               id.ID   `json:"id"`
+	ShortRef         string  `json:"shortRef"`
+	ConfirmationCode *string `json:"confirmationCode"`
+	UniqueRef        *string `json:"uniqueRef"`
+	Status           string  `json:"status" enum:"booked,canceled,inactive"`
+	CheckIn          day.Day `json:"checkIn"`
+	CheckOut         day.Day `json:"checkOut"`
+}
+
+var (
+	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists")
+	errBeforeStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
+	errListing      = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date")
+	errArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
+	errNotBank      = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	errNotReady     = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
+	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
+	errNoStart      = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
+	errNoLedger     = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
+	errLinked       = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
+	errRecurring    = apierr.New(apierr.CodeConflict, "", "The recurring template has a transaction on this date already")
+	errOpeningBusy  = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
+)
+
+func deref[T any](p *T) (zero T) {
+	if p == nil {
+		return zero
+	}
+	return *p
+}

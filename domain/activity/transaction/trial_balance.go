@@ -1,0 +1,205 @@
+package transaction
+
+import (
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// OpeningTrialBalance are the balances that the manager's own books ended with on the day before the first day of these. Combined is trust
+// and operating together, as the manager's former books had it; trust is what the opening balances here have booked; operating is the rest.
+// Debit is positive.
+type OpeningTrialBalance struct {
+	GLStartAt     *day.Day         `json:"glStartAt"`
+	OpeningDate   *day.Day         `json:"openingDate" doc:"The day before; null without a start date."`
+	Source        TrialSource      `json:"source"`
+	Locked        bool             `json:"locked"`
+	LockReasons   []string         `json:"lockReasons" doc:"booksClosed, ownerStatement."`
+	Rows          []TrialRow       `json:"rows" doc:"All posting accounts but the assigned one."`
+	Assignment    *TrialTotals     `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
+	TrustReversal TrialReversal    `json:"trustReversal"`
+	terms         *openingTerms    // when the books begin
+	held          error            // the lock on the opening date
+	accounts      []openingAccount // what the rows are made of
+}
+
+// TrialSource says where the combined balances come from.
+type TrialSource struct {
+	Mode                 string       `json:"mode" enum:"none,manual" doc:"none while nobody gave any: combined is trust then."`
+	Editable             bool         `json:"editable"`
+	LastUpdatedAt        *day.Instant `json:"lastUpdatedAt"`
+	ExternalConnectionID *id.ID       `json:"externalConnectionId"`
+}
+
+// TrialTotals are the balances of an account, in cents.
+type TrialTotals struct {
+	AccountID          id.ID       `json:"accountId"`
+	AccountName        string      `json:"accountName"`
+	CombinedCentTotal  money.Cents `json:"combinedCentTotal"`
+	TrustCentTotal     money.Cents `json:"trustCentTotal"`
+	OperatingCentTotal money.Cents `json:"operatingCentTotal"`
+}
+
+// TrialRow is an account with its opening balances.
+type TrialRow struct {
+	TrialTotals
+	Classification account.Classification `json:"classification"`
+	Type           account.Type           `json:"type"`
+	Editable       bool                   `json:"editable"`
+}
+
+// TrialReversal are the entries that take what the trust has out of the operating ledger again.
+type TrialReversal struct {
+	Status          string       `json:"status" enum:"not_created,created,outdated" doc:"outdated when something else would be booked now, and a lock holds what is."`
+	JournalEntryIDs []id.ID      `json:"journalEntryIds"`
+	LastRefreshedAt *day.Instant `json:"lastRefreshedAt"`
+}
+
+// PutTrialBalance is the complete set of combined balances; accounts that are left out have none.
+type PutTrialBalance struct {
+	Rows []PutTrialRow `json:"rows" maxItems:"5000" doc:"An empty list takes the opening trial balance back."`
+}
+
+// PutTrialRow is the combined balance of an account.
+type PutTrialRow struct {
+	AccountID         id.ID       `json:"accountId"`
+	CombinedCentTotal money.Cents `json:"combinedCentTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents, debit positive."`
+}
+
+// openingAccount is an account with what is known of its balance on the opening date.
+type openingAccount struct {
+	ID             id.ID
+	Name           string
+	Status         account.Status
+	Type           account.Type
+	Classification account.Classification
+	Assigned       bool         // to openingBalance
+	Combined       *money.Cents // nil when nobody gave one
+	Trust          money.Cents
+	Booked         money.Cents // what the operating ledger opens with
+}
+
+var errTrialLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked")
+
+// triggerReversal marks the entries that take others out again.
+const triggerReversal = "reversal"
+
+// fill computes the rows from the accounts.
+func (b *OpeningTrialBalance) fill() {
+	given := b.Source.Mode == "manual"
+	var rest money.Cents
+	b.Rows = []TrialRow{}
+	for i := range b.accounts {
+		a := &b.accounts[i]
+		totals := TrialTotals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
+		if given && !a.Assigned {
+			totals.CombinedCentTotal = 0
+			if a.Combined != nil {
+				totals.CombinedCentTotal = *a.Combined
+			}
+			rest -= totals.CombinedCentTotal
+		}
+		totals.OperatingCentTotal = totals.CombinedCentTotal - totals.TrustCentTotal
+		switch {
+		case a.Assigned:
+			b.Assignment = &totals
+		case a.Type != account.TypeNonPosting && (a.Status == account.Active || totals.CombinedCentTotal != 0 || a.Trust != 0):
+			b.Rows = append(b.Rows, TrialRow{TrialTotals: totals, Classification: a.Classification, Type: a.Type, Editable: b.Source.Editable})
+		}
+	}
+	if b.Assignment != nil && given {
+		b.Assignment.CombinedCentTotal = rest
+		b.Assignment.OperatingCentTotal = rest - b.Assignment.TrustCentTotal
+	}
+	if given {
+		b.TrustReversal.Status = "created"
+		for i := range b.accounts {
+			a := &b.accounts[i]
+			operating := deref(a.Combined) - a.Trust
+			if a.Assigned {
+				operating = rest - a.Trust
+			}
+			if a.Booked != operating {
+				b.TrustReversal.Status = "outdated"
+			}
+		}
+	}
+}
+
+func reversalCode(team id.ID) string {
+	return "openingTrialBalance:" + team.String() + ":trustReversal"
+}
+
+// trialPostings are what the operating ledger opens with: the combined balances, and what of them the trust has already.
+func trialPostings(team id.ID, b *OpeningTrialBalance) []ledger.Posting {
+	line := func(a *openingAccount, cents money.Cents, trigger string) ledger.Line {
+		l := ledger.Line{Ref: a.ID.String(), AccountID: a.ID, CentTotal: cents, Trigger: trigger, Description: "Opening trial balance"}
+		if a.Classification == account.Revenue || a.Classification == account.Expense {
+			l.Party = ledger.Manager
+		}
+		return l
+	}
+	posting := func(code string, lines []ledger.Line) ledger.Posting {
+		return ledger.Posting{
+			SourceID: team, TxnCode: code, Ledger: ledger.Operating, Status: ledger.Active, TxnAt: b.terms.at(), Currency: b.terms.DefaultCurrency, Lines: lines,
+		}
+	}
+	var combined, reversed []ledger.Line
+	var rest money.Cents
+	for i := range b.accounts {
+		a := &b.accounts[i]
+		if c := deref(a.Combined); c != 0 && !a.Assigned {
+			combined, rest = append(combined, line(a, c, ledger.TriggerOpeningBalance)), rest-c
+		}
+		if a.Trust != 0 {
+			reversed = append(reversed, line(a, -a.Trust, triggerReversal))
+		}
+	}
+	for i := range b.accounts {
+		if b.accounts[i].Assigned && rest != 0 {
+			combined = append(combined, line(&b.accounts[i], rest, ledger.TriggerOpeningBalance))
+		}
+	}
+	var out []ledger.Posting
+	if combined != nil {
+		out = append(out, posting("openingTrialBalance:"+team.String()+":combined", combined))
+	}
+	if reversed != nil {
+		out = append(out, posting(reversalCode(team), reversed))
+	}
+	return out
+}
+
+// check finds rows that cannot be.
+func (p *PutTrialBalance) check(accounts []openingAccount) []apierr.Issue {
+	known := make(map[id.ID]*openingAccount, len(accounts))
+	for i := range accounts {
+		known[accounts[i].ID] = &accounts[i]
+	}
+	var issues []apierr.Issue
+	var all money.Cents
+	seen := map[id.ID]bool{}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		a := known[r.AccountID]
+		refuse := func(field, message, code string) { issues = append(issues, issueAt(message, code, "rows", i, field)) }
+		switch all += max(r.CombinedCentTotal, -r.CombinedCentTotal); {
+		case a == nil:
+			refuse("accountId", "Referenced record is not known", "notFound")
+		case seen[r.AccountID]:
+			refuse("accountId", "Account is given more than once", "unique")
+		case a.Assigned:
+			refuse("accountId", "The account that balances the rest is computed", "accountComputed")
+		case a.Type == account.TypeNonPosting:
+			refuse("accountId", "Nothing can be posted to the account", "accountNotPosting")
+		case !all.Valid():
+			refuse("combinedCentTotal", "Value is out of range", "range")
+			return issues
+		}
+		seen[r.AccountID] = true
+	}
+	return issues
+}

@@ -1,0 +1,221 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// loadTrialBalance reads the opening trial balance as it stands.
+func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*OpeningTrialBalance, error) {
+	b := &OpeningTrialBalance{
+		GLStartAt: terms.StatementStartAt, Source: TrialSource{Mode: "none"}, LockReasons: []string{}, Rows: []TrialRow{},
+		TrustReversal: TrialReversal{Status: "not_created", JournalEntryIDs: []id.ID{}}, terms: terms,
+	}
+	if terms.StatementStartAt == nil {
+		return b, nil
+	}
+	at := terms.at()
+	b.OpeningDate = &at
+	type head struct {
+		UpdatedAt   *day.Instant
+		RefreshedAt *day.Instant
+		Statements  bool
+		Entries     []id.ID
+	}
+	h, err := db.Get[head](ctx, tx, `
+		select b.updated_at, b.refreshed_at, exists (select from statement where team_id = @team and not imported) as statements,
+			array(select id from ledger_entry where team_id = @team and source_id = @team and txn_code = @code order by id) as entries
+		from team t left join opening_trial_balance b on b.team_id = t.team_id where t.team_id = @team`,
+		db.Args{"team": tx.Team, "code": reversalCode(tx.Team)})
+	if err != nil {
+		return nil, fmt.Errorf("read the opening trial balance: %w", err)
+	}
+	if h.UpdatedAt != nil {
+		b.Source.Mode, b.Source.LastUpdatedAt = "manual", h.UpdatedAt
+		b.TrustReversal.JournalEntryIDs, b.TrustReversal.LastRefreshedAt = h.Entries, h.RefreshedAt
+	}
+	if b.held, err = ledger.HeldOn(ctx, tx, at); err != nil {
+		return nil, err
+	}
+	if b.held != nil {
+		b.LockReasons = append(b.LockReasons, string(apierr.From(b.held).Reason()))
+	}
+	if h.Statements {
+		b.LockReasons = append(b.LockReasons, "ownerStatement")
+	}
+	b.Locked = len(b.LockReasons) > 0
+	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
+	if b.accounts, err = openingAccounts(ctx, tx, terms); err != nil {
+		return nil, err
+	}
+	b.fill()
+	return b, nil
+}
+
+func openingAccounts(ctx context.Context, tx *db.Tx, terms *openingTerms) ([]openingAccount, error) {
+	found, err := db.Select[openingAccount](ctx, tx, `
+		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned, r.cent_total as combined,
+			coalesce(e.trust, 0) as trust, coalesce(e.booked, 0) as booked
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+			left join account_assignment s on s.team_id = a.team_id and s.assignment = 'openingBalance' and s.account_id = a.id
+			left join opening_trial_balance_row r on r.team_id = a.team_id and r.account_id = a.id
+			left join (
+				select account_id, sum(cent_total) filter (where ledger = 'trust')::bigint as trust,
+					sum(cent_total) filter (where source_id = @team)::bigint as booked
+				from ledger_entry where team_id = @team and txn_at <= @at and status = 'active' and currency = @currency group by account_id
+			) e on e.account_id = a.id
+		where a.team_id = @team
+		order by c.position, a.code nulls last, a.name, a.id`,
+		db.Args{"team": tx.Team, "at": terms.at(), "currency": terms.DefaultCurrency})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts and their opening balances: %w", err)
+	}
+	return found, nil
+}
+
+func trialBalance(ctx context.Context, tx *db.Tx, _ *api.None) (*OpeningTrialBalance, error) {
+	terms, err := readOpeningTerms(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if !terms.IsGeneralLedger {
+		return nil, errNoLedger
+	}
+	return loadTrialBalance(ctx, tx, terms)
+}
+
+type putTrialBalance struct{ Body PutTrialBalance }
+
+// trialBalancePut keeps the combined balances and books the operating ledger's part of them.
+func trialBalancePut(ctx context.Context, tx *db.Tx, in *putTrialBalance) (*OpeningTrialBalance, error) {
+	terms, err := mayOpen(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := loadTrialBalance(ctx, tx, terms)
+	if err != nil {
+		return nil, err
+	}
+	if b.Locked {
+		return nil, b.lockedError()
+	}
+	if b.Assignment == nil {
+		return nil, account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
+	}
+	if issues := in.Body.check(b.accounts); len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if err := storeTrialBalance(ctx, tx, in.Body.Rows); err != nil {
+		return nil, err
+	}
+	if err := bookTrialBalance(ctx, tx); err != nil {
+		return nil, err
+	}
+	return loadTrialBalance(ctx, tx, terms)
+}
+
+// trialLockContext names all that holds the opening trial balance, and what the first of it is.
+type trialLockContext struct {
+	LockReasons []string `json:"lockReasons"`
+	ledger.LockContext
+}
+
+// lockedError tells what holds the opening trial balance (RSN-35).
+func (b *OpeningTrialBalance) lockedError() error {
+	context := trialLockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
+	if b.held != nil {
+		context.LockContext, _ = apierr.From(b.held).Context().(ledger.LockContext)
+	}
+	return errTrialLocked.With(context)
+}
+
+func storeTrialBalance(ctx context.Context, tx *db.Tx, rows []PutTrialRow) error {
+	if len(rows) == 0 {
+		_, err := tx.Exec(ctx, `delete from opening_trial_balance where team_id = @team`, db.Args{"team": tx.Team})
+		return err
+	}
+	ids, cents := make([]id.ID, len(rows)), make([]int64, len(rows))
+	for i := range rows {
+		ids[i], cents[i] = rows[i].AccountID, int64(rows[i].CombinedCentTotal)
+	}
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into opening_trial_balance (team_id, updated_at, refreshed_at) values (@team, @now, @now)
+				on conflict (team_id) do update set updated_at = excluded.updated_at`,
+			Args: db.Args{"team": tx.Team, "now": tx.Now},
+		},
+		db.Stmt{SQL: `delete from opening_trial_balance_row where team_id = @team`, Args: db.Args{"team": tx.Team}},
+		db.Stmt{
+			SQL: `insert into opening_trial_balance_row (team_id, account_id, cent_total)
+				select @team, * from unnest(@ids::uuid[], @cents::bigint[])`,
+			Args: db.Args{"team": tx.Team, "ids": ids, "cents": cents},
+		})
+	if err != nil {
+		return fmt.Errorf("store the opening trial balance: %w", err)
+	}
+	return nil
+}
+
+// bookTrialBalance makes the operating ledger open with what is stored.
+func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
+	terms, err := readOpeningTerms(ctx, tx)
+	if err != nil || terms.StatementStartAt == nil {
+		return err
+	}
+	b, err := loadTrialBalance(ctx, tx, terms)
+	if err != nil {
+		return err
+	}
+	var wanted []ledger.Posting
+	if b.Source.Mode == "manual" {
+		if b.Assignment == nil {
+			return account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
+		}
+		wanted = trialPostings(tx.Team, b)
+	}
+	if _, err := ledger.Replace(ctx, tx, []id.ID{tx.Team}, wanted, ledger.Lenience{}); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update opening_trial_balance set refreshed_at = @now where team_id = @team`, db.Args{"team": tx.Team, "now": tx.Now})
+	return err
+}
+
+// rebook lets the opening trial balance follow when another account balances it.
+func rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
+	if !slices.ContainsFunc(b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) }) {
+		return nil
+	}
+	follow, err := holdReversal(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return follow(ctx, tx)
+}
+
+// holdReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the
+// reversal follows the trust. What a lock holds stays as it is and shows as outdated.
+func holdReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
+	n, err := tx.Exec(ctx, `select from opening_trial_balance where team_id = @team for update`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("hold the opening trial balance: %w", err)
+	}
+	if n == 0 {
+		return func(context.Context, *db.Tx) error { return nil }, nil
+	}
+	return func(ctx context.Context, tx *db.Tx) error {
+		err := tx.Try(ctx, bookTrialBalance)
+		if apierr.Refused(err) {
+			return nil
+		}
+		return err
+	}, nil
+}

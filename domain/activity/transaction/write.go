@@ -1,0 +1,211 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Add stores a new transaction and books it.
+func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transaction, error) {
+	added, err := AddAll(ctx, tx, []Create{*c}, l)
+	if err != nil {
+		return nil, err
+	}
+	return &added[0], nil
+}
+
+// AddAll stores and books many transactions with a fixed number of statements; all land or none. They come back in the order given. The
+// issues of a refused one have the paths of its own body.
+func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Transaction, error) {
+	drafts := make([]*draft, len(all))
+	ids := make([]id.ID, len(all))
+	for i := range all {
+		drafts[i] = drafted(&all[i], tx.NewID)
+		ids[i] = drafts[i].ID
+	}
+	if err := save(ctx, tx, drafts, l); err != nil {
+		return nil, err
+	}
+	return inOrder(ctx, tx, ids)
+}
+
+func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+	found, err := byIDs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[id.ID]int, len(ids))
+	for i := range ids {
+		place[ids[i]] = i
+	}
+	out := make([]Transaction, len(ids))
+	for i := range found {
+		out[place[found[i].ID]] = found[i]
+	}
+	return out, nil
+}
+
+// Change changes a transaction and books the difference. An archived one can only be brought back, with other changes or without.
+func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
+	old, err := lock(ctx, tx, one)
+	if err != nil {
+		return nil, err
+	}
+	if old.Status == Inactive && u.Status != Active {
+		return nil, errArchived
+	}
+	if !u.describes() {
+		if err := guard(ctx, tx, one, u.archives()); err != nil {
+			return nil, err
+		}
+	}
+	d, issues := redrafted(old, u, tx.NewID)
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if err := save(ctx, tx, []*draft{d}, l); err != nil {
+		return nil, err
+	}
+	return byID(ctx, tx, one)
+}
+
+// Remove takes a transaction out of the books and deletes it, or keeps its row as archived.
+func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
+	old, err := lock(ctx, tx, one)
+	if err != nil {
+		return err
+	}
+	if err := guard(ctx, tx, one, archive); err != nil {
+		return err
+	}
+	reverse := func(context.Context, *db.Tx) error { return nil }
+	if old.IsOpeningBalance {
+		if reverse, err = holdReversal(ctx, tx); err != nil {
+			return err
+		}
+	}
+	stays := idSet{}
+	stays.addReservations(old)
+	if len(stays) > 0 {
+		if err := tx.Pipeline(ctx, holdStays(tx, stays)); err != nil {
+			return fmt.Errorf("lock reservations: %w", err)
+		}
+	}
+	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
+		return fmt.Errorf("take a transaction out of the books: %w", err)
+	}
+	if err := reverse(ctx, tx); err != nil {
+		return err
+	}
+	if archive {
+		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
+			db.Args{"team": tx.Team, "id": one, "now": tx.Now})
+	} else {
+		err = remove(ctx, tx, one)
+	}
+	if err != nil {
+		return fmt.Errorf("remove a transaction: %w", err)
+	}
+	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
+}
+
+// save completes drafts, stores them and books them.
+func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) error {
+	t, r, err := complete(ctx, tx, drafts)
+	if err != nil {
+		return err
+	}
+	var postings []ledger.Posting
+	sources := make([]id.ID, len(drafts))
+	stays, opening := idSet{}, false
+	for i, d := range drafts {
+		if err := d.check(t, r); err != nil {
+			return err
+		}
+		derived, err := Journal(&d.Transaction, &r.facts)
+		if err != nil {
+			return err
+		}
+		postings, sources[i] = append(postings, derived...), d.ID
+		stays.addReservations(&d.Transaction)
+		if d.old != nil {
+			stays.addReservations(d.old)
+		}
+		opening = opening || d.IsOpeningBalance
+	}
+	reverse := func(context.Context, *db.Tx) error { return nil }
+	if opening {
+		if reverse, err = holdReversal(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if err := store(ctx, tx, drafts, stays); err != nil {
+		return err
+	}
+	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {
+		return fmt.Errorf("book transactions: %w", err)
+	}
+	if err := reverse(ctx, tx); err != nil {
+		return err
+	}
+	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
+}
+
+// complete gives drafts what the caller left to the service, and reads what they name.
+func complete(ctx context.Context, tx *db.Tx, drafts []*draft) (*terms, *references, error) {
+	t, err := loadTerms(ctx, tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := byLast4(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range drafts {
+		if err := d.fill(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := checkAttachments(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	if err := match(ctx, tx, drafts); err != nil {
+		return nil, nil, err
+	}
+	r, err := t.load(ctx, tx, drafts)
+	return t, r, err
+}
+
+// byLast4 finds the bank accounts that drafts name by their last digits alone.
+func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	for _, d := range drafts {
+		if d.bankLast4 == "" || !d.AccountID.IsZero() {
+			continue
+		}
+		found, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and status = 'active'`,
+			db.Args{"team": tx.Team, "last4": d.bankLast4})
+		if err != nil {
+			return fmt.Errorf("find a bank account: %w", err)
+		}
+		if len(found) == 0 {
+			return apierr.BadRequest.At(issueAt("No bank account has these digits", "notFound", "matchBankAccountLast4"))
+		}
+		d.AccountID = found[0]
+	}
+	return nil
+}
+
+// addReservations collects the stays whose fee recharges depend on a deposit.
+func (s idSet) addReservations(t *Transaction) {
+	if t.Type != Deposit {
+		return
+	}
+	for i := range t.Lines {
+		s.add(deref(t.Lines[i].ReservationID))
+	}
+}

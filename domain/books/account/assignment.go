@@ -1,0 +1,109 @@
+package account
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Assignment is a part that an account plays in the books; each is played by at most one account of the team.
+type Assignment string
+
+// The assignments, in the contract's order.
+const (
+	AccountsPayable      Assignment = "accountsPayable"
+	AccountsReceivable   Assignment = "accountsReceivable"
+	CancellationRevenue  Assignment = "cancellationRevenue"
+	DeferredRevenue      Assignment = "deferredRevenue"
+	DepositChannelFee    Assignment = "deposit_channelFee"
+	DepositCoHostPayout  Assignment = "deposit_coHostPayout"
+	DepositMerchantFee   Assignment = "deposit_merchantFee"
+	DepositReserve       Assignment = "deposit_reserve"
+	DepositVAT           Assignment = "deposit_vat"
+	DueToFromTrust       Assignment = "dueToFromTrust"
+	ExpenseMarkup        Assignment = "expense_markup"
+	ExpenseReimbursement Assignment = "expense_reimbursement"
+	ExpenseSalesTax      Assignment = "expense_salesTax"
+	OpeningBalance       Assignment = "openingBalance"
+	PayoutBankAccount    Assignment = "payout_bankAccount"
+	PayoutDistribution   Assignment = "payout_distribution"
+	TransferOwnerPayout  Assignment = "transfer_ownerPayout"
+)
+
+// Enum lists the assignments.
+func (Assignment) Enum() []string {
+	return []string{
+		string(AccountsPayable), string(AccountsReceivable), string(CancellationRevenue), string(DeferredRevenue), string(DepositChannelFee),
+		string(DepositCoHostPayout), string(DepositMerchantFee), string(DepositReserve), string(DepositVAT), string(DueToFromTrust),
+		string(ExpenseMarkup), string(ExpenseReimbursement), string(ExpenseSalesTax), string(OpeningBalance), string(PayoutBankAccount),
+		string(PayoutDistribution), string(TransferOwnerPayout),
+	}
+}
+
+// needsBank reports whether only a bank account can play the part, because money leaves from it.
+func (a Assignment) needsBank() bool { return a == PayoutBankAccount || a == TransferOwnerPayout }
+
+var errRequiredMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing")
+
+// Missing names the assignments that the caller has to make first.
+type Missing struct {
+	Assignments []Assignment `json:"assignments"`
+}
+
+// Assigned gives the team's accounts by the part they play; a part that nobody plays is absent.
+func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
+	type row struct {
+		Assignment Assignment
+		AccountID  id.ID
+	}
+	rows, err := db.Select[row](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[Assignment]id.ID, len(rows))
+	for _, r := range rows {
+		have[r.Assignment] = r.AccountID
+	}
+	return have, nil
+}
+
+// Require refuses when a needed part is not played by any account: 400 with the reason requiredAccountMissing and the context Missing, in
+// the order asked for.
+func Require(have map[Assignment]id.ID, need ...Assignment) error {
+	var missing []Assignment
+	for _, a := range need {
+		if have[a].IsZero() && !slices.Contains(missing, a) {
+			missing = append(missing, a)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return errRequiredMissing.With(Missing{missing})
+}
+
+// Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.
+func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
+	var out []ledger.Reassigned
+	for _, name := range Assignment("").Enum() {
+		if a := Assignment(name); before[a] != after[a] {
+			out = append(out, ledger.Reassigned{Assignment: name, From: before[a], To: after[a]})
+		}
+	}
+	return out
+}
+
+// OutdateJournals marks the journals as stale that look the changed assignments up, and has them derived.
+func OutdateJournals(ctx context.Context, tx *db.Tx, journals ledger.Sources, changed []ledger.Reassigned) error {
+	if changed == nil {
+		return nil
+	}
+	return journals.Outdate(ctx, tx, ledger.Basis{Assignments: changed}, ledger.Outdated{
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
+	})
+}

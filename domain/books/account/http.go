@@ -1,0 +1,173 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const tag = "Accounts"
+
+// handler knows the journals that follow the assignments of accounts.
+type handler struct{ journals ledger.Sources }
+
+// endpoints are the routes of accounts and their categories.
+func endpoints(journals ledger.Sources) []api.Endpoint {
+	h := handler{journals}
+	return append(categoryEndpoints(),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/accounts", ID: "listAccounts", Tag: tag, Summary: "List the chart of accounts",
+			Scopes: []string{"accounts:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
+			Exclusive: true,
+			Doc: "Fails with 400 for an unknown category or offset account, 400 for banking data or a payout assignment on an account that is no" +
+				" bank account (reason notBankAccount), 400 for last digits in use (reason duplicateLast4), 409 for a name or code in use (reason" +
+				" duplicateName), 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
+		}, h.create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/accounts/{id}", ID: "getAccount", Tag: tag, Summary: "Read an account",
+			Doc: "Fails with 404 for an unknown account.", Scopes: []string{"accounts:read"}, OneStatement: true,
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
+			Exclusive: true,
+			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
+				" account, 400 for a category of another classification while ledger entries use the account (reason" +
+				" accountClassificationLocked), as creating does, and with 400 when an account that is still used would go inactive (reason" +
+				" accountInUse).",
+			Scopes: []string{"accounts:write"}, DryRun: true,
+		}, h.put),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/accounts/{id}", ID: "deleteAccount", Tag: tag, Summary: "Delete or archive an account",
+			Doc: "Fails with 404 for an unknown account, 400 for one in use (reason accountInUse, context.lockReasons). Where" +
+				" context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Scopes: []string{"accounts:delete"}, DryRun: true,
+		}, del),
+		summaryEndpoint(),
+	)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Account, error) { return one(ctx, tx, in.ID) }
+
+type createInput struct{ Body Create }
+
+func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Account, error) {
+	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
+	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
+	return h.assigning(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
+}
+
+type putInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, error) {
+	return h.assigning(ctx, tx, &in.Body, func() (*Account, error) {
+		a, err := lock(ctx, tx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return write(ctx, tx, a, &in.Body)
+	})
+}
+
+// assigning writes an account and has the journals follow that other accounts play some assignments now.
+func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write func() (*Account, error)) (*Account, error) {
+	if in.Assignments == nil {
+		return write()
+	}
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	before, err := Assigned(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := write()
+	if err != nil {
+		return nil, err
+	}
+	after, err := Assigned(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
+}
+
+func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
+	isNew := a.CreatedAt.IsZero()
+	k, err := loadKnown(ctx, tx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.apply(a, k); err != nil {
+		return nil, err
+	}
+	if in.Banking != nil && in.Banking.Last4.Value != nil {
+		holders, err := last4Holders(ctx, tx, a)
+		if err != nil {
+			return nil, err
+		}
+		if len(holders) > 0 {
+			return nil, last4Taken(a, holders)
+		}
+	}
+	err = tx.Pipeline(ctx, save(tx, a, isNew)...)
+	if db.Constraint(err) == "account_last4" {
+		// Somebody took the digits since they were looked up; the holder cannot be read in a failed transaction.
+		return nil, last4Taken(a, []id.ID{}).Because(err)
+	}
+	if err != nil {
+		return nil, conflict(err)
+	}
+	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
+		uses, err := usesOf(ctx, tx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkArchive(uses); err != nil {
+			return nil, err
+		}
+	}
+	return one(ctx, tx, a.ID)
+}
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with an account in use."`
+}
+
+func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	if _, err := lock(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	uses, err := usesOf(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	refused := checkDelete(uses)
+	switch {
+	case refused == nil:
+		err = remove(ctx, tx, in.ID)
+	case in.OnLocked == "archive" && checkArchive(uses) == nil:
+		err = archive(ctx, tx, in.ID)
+	default:
+		return nil, refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

@@ -1,0 +1,11 @@
+package account
+
+import (
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/parts"
+)
+
+// Part is accounts; journals follow their assignments.
+func Part(journals ledger.Sources) parts.Part {
+	return parts.Part{Endpoints: endpoints(journals)}
+}

@@ -1,0 +1,259 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/books/bank"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+const (
+	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
+	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
+	fullBanking  = plainBanking + ` || jsonb_build_object(
+		'bankRecords', ` + bank.CountsOfAccount + `,
+		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
+			(select coalesce(sum(m.debit - m.credit), 0) from ledger_month m
+				where m.team_id = a.team_id and m.account_id = a.id and m.currency = a.banking_currency and m.month < date_trunc('month', @today::date))
+			+ (select coalesce(sum(e.cent_total), 0) from ledger_entry e
+				where e.team_id = a.team_id and e.account_id = a.id and e.currency = a.banking_currency and e.status = 'active'
+					and e.ledger <> 'historical' and e.txn_at between date_trunc('month', @today::date) and @today::date)))`
+	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
+	categoryColumns = `id, name, classification, position, created_at`
+)
+
+// columns of an account with its banking told by the given expression.
+func columns(banking string) string {
+	return `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
+		jsonb_build_object('id', c.id, 'name', c.name, 'classification', c.classification) as category, c.classification,
+		case when exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)
+			then jsonb_build_object('status', 'locked', 'reason', 'immutable') end as category_lock,
+		coalesce((select array_agg(s.assignment order by s.assignment) from account_assignment s
+			where s.team_id = a.team_id and s.account_id = a.id), '{}') as assignments,
+		case when o.id is not null
+			then jsonb_build_object('id', o.id, 'name', o.name, 'uniqueRef', o.unique_ref, 'status', o.status) end as offset_account,
+		case when a.type = 'bank' then ` + banking + ` end as banking,
+		'[]'::jsonb as issues, a.created_at, a.updated_at`
+}
+
+// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its records and balance.
+func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	out := make(map[id.ID]Account, len(rows))
+	for _, a := range rows {
+		out[a.ID] = a
+	}
+	return out, nil
+}
+
+// accountQuery is the list of all accounts; its columns take the argument today.
+func accountQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: columns(fullBanking), From: accountFrom, Where: []string{"a.team_id = @team"},
+		Args:  db.Args{"team": tx.Team},
+		Sorts: sorts, Default: "code", ID: "a.id",
+	}
+}
+
+var sorts = page.Sorts{
+	{Name: "name", Expr: "a.name", Text: true},
+	{Name: "code", Expr: "a.code", Text: true, Nullable: true},
+	{Name: "createdAt", Expr: "a.created_at"},
+	{Name: "updatedAt", Expr: "a.updated_at"},
+	{Name: "type", Expr: "a.type"},
+	{Name: "status", Expr: "a.status"},
+	{Name: "category", Expr: "c.position"},
+}
+
+// one reads an account as it is told to a caller.
+func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+	q := accountQuery(tx)
+	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
+	rows, err := db.Select[Account](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read account: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// lock keeps an account from changing until the transaction ends and reads it.
+func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
+		db.Args{"team": tx.Team, "id": account})
+	if err != nil {
+		return nil, fmt.Errorf("lock account: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// loadKnown reads what a change names.
+func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
+	var k known
+	if in.CategoryID != nil {
+		c, err := oneCategory(ctx, tx, *in.CategoryID)
+		if err != nil && !errors.Is(err, apierr.NotFound) {
+			return k, err
+		}
+		k.category = c
+	}
+	if v := in.OffsetAccountID.Value; v != nil {
+		found, err := ByID(ctx, tx, []id.ID{*v})
+		if err != nil {
+			return k, err
+		}
+		if a, known := found[*v]; known {
+			k.offset = &a
+		}
+	}
+	return k, nil
+}
+
+// last4Holders are the other bank accounts of the team with these last digits.
+func last4Holders(ctx context.Context, tx *db.Tx, a *Account) ([]id.ID, error) {
+	return db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and id <> @id order by id`,
+		db.Args{"team": tx.Team, "last4": a.Banking.Last4, "id": a.ID})
+}
+
+// save is the statements that write an account and the parts it plays.
+func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
+	args := db.Args{
+		"team": tx.Team, "id": a.ID, "code": a.Code, "name": a.Name, "ref": a.UniqueRef, "status": a.Status, "category": a.Category.ID,
+		"offset": id.Zero, "banking": nil, "deposit": nil, "last4": nil, "currency": nil, "now": tx.Now,
+	}
+	if a.OffsetAccount != nil {
+		args["offset"] = a.OffsetAccount.ID
+	}
+	if b := a.Banking; b != nil {
+		args["banking"], args["deposit"], args["last4"], args["currency"] = string(b.Category), b.Type, b.Last4, b.Currency
+	}
+	s := db.Stmt{
+		SQL: `update account set code = @code, name = @name, unique_ref = @ref, status = @status, category_id = @category,
+			offset_account_id = @offset, banking_category = @banking, banking_type = @deposit, banking_last4 = @last4,
+			banking_currency = @currency, updated_at = @now where team_id = @team and id = @id`,
+		Args: args,
+	}
+	if isNew {
+		args["type"] = a.Type
+		s.SQL = `insert into account (team_id, id, code, name, unique_ref, status, type, category_id, offset_account_id, banking_category,
+				banking_type, banking_last4, banking_currency, created_at, updated_at)
+			select @team, @id, @code, @name, @ref, @status, @type, @category, @offset, @banking::text, @deposit, @last4,
+				case when @banking::text is not null then coalesce(nullif(@currency::text, ''), t.default_currency) end, @now, @now
+			from team t where t.id = @team`
+	}
+	parts := make([]string, len(a.Assignments))
+	for i, p := range a.Assignments {
+		parts[i] = string(p)
+	}
+	return []db.Stmt{
+		s,
+		{
+			SQL:  `delete from account_assignment where team_id = @team and account_id = @id and not assignment = any(@parts::text[])`,
+			Args: db.Args{"team": tx.Team, "id": a.ID, "parts": parts},
+		},
+		{
+			SQL: `insert into account_assignment (team_id, assignment, account_id) select @team, part, @id from unnest(@parts::text[]) part
+				on conflict (team_id, assignment) do update set account_id = excluded.account_id`,
+			Args: db.Args{"team": tx.Team, "id": a.ID, "parts": parts},
+		},
+	}
+}
+
+func conflict(err error) error {
+	switch db.Constraint(err) {
+	case "account_name", "account_code", "account_category_name":
+		return errDuplicateName.Because(err)
+	case "account_unique_ref":
+		return errDuplicateUniqueRef.Because(err)
+	}
+	return err
+}
+
+func remove(ctx context.Context, tx *db.Tx, account id.ID) error {
+	_, err := tx.Exec(ctx, `delete from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
+	return err
+}
+
+func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
+	_, err := tx.Exec(ctx, `update account set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": account, "now": tx.Now})
+	return err
+}
+
+func categoryQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: categoryColumns, From: "account_category", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: categorySorts, Default: "position", ID: "id",
+	}
+}
+
+var categorySorts = page.Sorts{{Name: "position", Expr: "position"}, {Name: "name", Expr: "name", Text: true}, {Name: "createdAt", Expr: "created_at"}}
+
+func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
+	rows, err := db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": category})
+	if err != nil {
+		return nil, fmt.Errorf("read category: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// insertCategory puts a category at its position or, when that is 0, behind the others.
+func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
+	_, err := tx.Exec(ctx, `insert into account_category (team_id, id, name, classification, position, created_at)
+		select @team, @id, @name, @classification, coalesce(nullif(@position::bigint, 0),
+			(select coalesce(max(position), 0) + 1 from account_category where team_id = @team)), @now`,
+		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position, "now": tx.Now})
+	return conflict(err)
+}
+
+func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
+	_, err := tx.Exec(ctx, `update account_category set name = @name, classification = @classification, position = @position
+		where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position})
+	return conflict(err)
+}
+
+// posted reports whether ledger entries use an account of the category.
+func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from account a where a.team_id = @team and a.category_id = @id
+		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
+}
+
+// BankingOpening is how the books of a bank account begin: on which day, with how much, and by which transaction; nil when it opens with nothing.
+type BankingOpening struct {
+	At            day.Day
+	Amount        money.Cents
+	TransactionID *id.ID
+}
+
+// BeginBanking keeps how the books of a bank account begin.
+func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpening) error {
+	_, err := tx.Exec(ctx, `update account set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
+		updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "now": tx.Now, "team": tx.Team, "id": account})
+	if err != nil {
+		return fmt.Errorf("begin the books of a bank account: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package bank_test
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stayledger/domain/books/bank"
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+)
+
+// thousands adds so many records of growing amounts, a deposit for every other one, and reconciles every other one of these.
+func (w *world) thousands(records int) {
+	args := func() db.Args { return db.Args{"records": records, "account": w.accounts["1000"]} }
+	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
+		select @team, gen_random_uuid(), @account, date '2026-01-01' + n / 50, n, 'Record', now(), now() from generate_series(1, @records::int) n`, args())
+	deposits := args()
+	deposits["other"] = w.accounts["1100"]
+	w.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
+		select @team, gen_random_uuid(), s.id, 'code', side.sign::text, 'trust', date '2026-01-01' + s.n / 50, side.account, side.sign * s.n, 'usd', s.id, 'deposit', now()
+		from (select n, gen_random_uuid() as id from generate_series(2, @records::int, 2) n offset 0) s,
+			(values (@account::uuid, 1), (@other::uuid, -1)) side (account, sign)`, deposits)
+	w.Exec(`insert into transaction (team_id, id, short_ref, type, date, account_id, total, currency, created_at, updated_at)
+		select team_id, transaction_id, transaction_id::text, 'deposit', txn_at, account_id, cent_total, currency, now(), now()
+		from ledger_entry where team_id = @team and cent_total > 0`, nil)
+	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		select r.team_id, r.id, t.id, t.account_id, r.amount, now() from bank_record r full join transaction t on t.total = r.amount and t.team_id = r.team_id
+		where r.team_id = @team and t.id is not null and r.amount % 4 = 0`, nil)
+}
+
+var (
+	planRows    = regexp.MustCompile(`actual rows=(\d+) loops=(\d+)`)
+	planRemoved = regexp.MustCompile(`Rows Removed by .*: (\d+)`)
+)
+
+// handled is how many rows a query looks at, as its plan tells.
+func handled(t *testing.T, plan []string) int {
+	t.Helper()
+	sum, loops := 0, 1
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, line := range plan {
+		if m := planRows.FindStringSubmatch(line); m != nil {
+			loops = number(m[2])
+			sum += number(m[1]) * loops
+		} else if m := planRemoved.FindStringSubmatch(line); m != nil {
+			sum += number(m[1]) * loops
+		}
+	}
+	return sum
+}
+
+// Whatever the planner knows of a team, and however little memory it has: the rows that are looked at grow with the records, and so does what a
+// search of one record by its id takes.
+func TestMatchesOfThousands(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	const records = 4000
+	first, later := worldIn(t, d), worldIn(t, d)
+	analyze := func() {
+		for _, table := range []string{"bank_record", "bank_reconciliation", "ledger_entry", "account", "transaction"} {
+			first.Exec("analyze "+table, nil)
+		}
+	}
+	first.thousands(records)
+	first.fewRows(t, "nothing is known", records)
+	analyze()
+	later.thousands(records)
+	later.fewRows(t, "the team had nothing", records)
+	for _, table := range []string{"bank_record", "bank_reconciliation", "ledger_entry"} {
+		first.Exec("alter table "+table+" alter column team_id set statistics -1", nil)
+	}
+	analyze()
+	later.fewRows(t, "there are too many for a hash table", records)
+}
+
+// fewRows looks at the queries of a team of thousands.
+func (w *world) fewRows(t *testing.T, state string, records int) {
+	t.Helper()
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, "select set_config('work_mem', '64kB', true), set_config('hash_mem_multiplier', '1', true)", nil); err != nil {
+			return err
+		}
+		for _, test := range []struct {
+			matching bool
+			want     int
+		}{{true, records / 4}, {false, records - records/4}} {
+			q := bank.ListQuery(tx, &bank.Filter{HasMatchingTransactions: &test.matching})
+			q.Args["team"] = tx.Team
+			count := "select count(*) from " + q.From + " where " + strings.Join(q.Where, " and ")
+			if got, err := db.Get[int](ctx, tx, count, q.Args); err != nil || got != test.want {
+				t.Errorf("%s: %v gives %d records, %v", state, test.matching, got, err)
+			}
+			for name, sql := range map[string]string{"count": count, "list": q.SQL("") + " limit 100"} {
+				if plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) "+sql, q.Args); err != nil || handled(t, plan) > 150*records {
+					t.Errorf("%s: %s of %v handles %d rows, %v\n%s", state, name, test.matching, handled(t, plan), err, strings.Join(plan, "\n"))
+				}
+			}
+		}
+		for _, sql := range []string{
+			"select * from bank_record where team_id = @team and id = (select gen_random_uuid())",
+			"select * from bank_reconciliation where team_id = @team and bank_record_id = (select gen_random_uuid())",
+			"select * from bank_reconciliation where team_id = @team and transaction_id = (select gen_random_uuid())",
+		} {
+			plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) "+sql, db.Args{"team": tx.Team})
+			if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Rows Removed") || strings.Contains(text, "by_date") {
+				t.Errorf("%s: %s, %v\n%s", state, sql, err, text)
+			}
+		}
+		return nil
+	})
+}

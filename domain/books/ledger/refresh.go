@@ -1,0 +1,282 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// together is how many sources are derived together: it bounds memory and is the size of a task.
+const together = 500
+
+// full is the mode of a refresh that replaces all postings; the empty mode is the same.
+const full = "full"
+
+// policy says what a refresh replaces and which locks it passes.
+type policy struct {
+	Lenience
+	mode string
+}
+
+// refreshed is what a refresh came to.
+type refreshed struct {
+	Change
+	// failed is how many sources could not be derived, and refusal why the first of them could not.
+	failed  int
+	refusal error
+}
+
+func (r refreshed) plus(o refreshed) refreshed {
+	r.Change, r.failed = r.Plus(o.Change), r.failed+o.failed
+	if r.refusal == nil {
+		r.refusal = o.refusal
+	}
+	return r
+}
+
+// Book derives the journals of sources and stores what differs, in the transaction of a write that depends on it. The sources stay locked until
+// the transaction ends; ids that name none are passed over.
+//
+// Errors: the refusal of the first source that cannot be derived, and those of Replace.
+func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (Change, error) {
+	done, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
+	if err == nil {
+		err = done.refusal
+	}
+	return done.Change, err
+}
+
+// Store is Book for journals that the caller has derived, of which it stores those postings that a mode replaces; the empty mode replaces all.
+func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode string, l Lenience) (Change, error) {
+	if err := derived.refusal(); err != nil {
+		return Change{}, err
+	}
+	return s.replace(ctx, tx, derived, policy{l, mode})
+}
+
+// BookAfter derives the journals of sources that follow what the transaction writes. The write goes through whatever becomes of them: a source
+// that a lock holds, or that cannot be derived, says so in its journalStatus.
+func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	l.SkipLocked = true
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		_, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
+		return err
+	})
+	if apierr.Refused(err) {
+		return markFailed(ctx, tx, s.Noun, ids)
+	}
+	return err
+}
+
+// refresh derives the journals of sources and stores what differs. One that cannot be derived keeps the journal that it has and is marked as
+// failed.
+func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
+	for some := range slices.Chunk(sortedIDs(ids), together) {
+		derived, err := s.Derive(ctx, tx, some)
+		if err != nil {
+			return refreshed{}, err
+		}
+		if err := markFailed(ctx, tx, s.Noun, derived.failed()); err != nil {
+			return refreshed{}, err
+		}
+		done := refreshed{failed: len(derived.Failed), refusal: derived.refusal()}
+		if done.Change, err = s.replace(ctx, tx, derived, by); err != nil {
+			return refreshed{}, fmt.Errorf("book the journals of a %s: %w", s.Noun, err)
+		}
+		if with := derived.With; with != nil {
+			if err := with.Source.BookAfter(ctx, tx, with.IDs, by.Lenience); err != nil {
+				return refreshed{}, err
+			}
+		}
+		total = total.plus(done)
+	}
+	return total, nil
+}
+
+// replace stores the postings that the mode replaces and keeps the others as they are stored. A source whose other postings would be derived
+// differently stays stale.
+func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by policy) (Change, error) {
+	if by.mode == "" || by.mode == full || s.Replaces == nil {
+		return Replace(ctx, tx, derived.Sources, derived.Postings, by.Lenience)
+	}
+	standing, err := stored(ctx, tx, derived.Sources)
+	if err != nil {
+		return Change{}, err
+	}
+	wanted := standing[:0:0]
+	kept := map[string]*Posting{}
+	for i := range standing {
+		if p := &standing[i]; !s.Replaces(by.mode, p) {
+			wanted = append(wanted, *p)
+			kept[p.TxnCode] = p
+		}
+	}
+	behind := map[id.ID]bool{}
+	for i := range derived.Postings {
+		p := &derived.Postings[i]
+		if s.Replaces(by.mode, p) {
+			wanted = append(wanted, *p)
+			continue
+		}
+		if old := kept[p.TxnCode]; old == nil || !p.equal(old) {
+			behind[p.SourceID] = true
+		}
+		delete(kept, p.TxnCode)
+	}
+	for _, p := range kept {
+		behind[p.SourceID] = true
+	}
+	return replacePart(ctx, tx, subset{derived.Sources, behind}, wanted, by.Lenience)
+}
+
+// LockPolicy says what a refresh does with a journal that a lock holds.
+type LockPolicy string
+
+// The lock policies.
+const (
+	BestEffort LockPolicy = "bestEffort"
+	Strict     LockPolicy = "strict"
+)
+
+// Enum lists the lock policies.
+func (LockPolicy) Enum() []string { return []string{string(BestEffort), string(Strict)} }
+
+// Refreshed is a reservation or transaction whose journal was derived.
+type Refreshed struct {
+	ID            id.ID         `json:"id"`
+	JournalStatus JournalStatus `json:"journalStatus"`
+}
+
+// RefreshDone is the answer of a refresh that was done in the request.
+type RefreshDone struct {
+	Data  []Refreshed `json:"data"`
+	Total int64       `json:"total"`
+}
+
+// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued (OPEN-74).
+type RefreshAnswer struct {
+	*operation.Acknowledgement
+	Data  []Refreshed `json:"data,omitzero"`
+	Total *int64      `json:"total,omitempty"`
+}
+
+// RefreshRequest selects the journals to derive.
+type RefreshRequest struct {
+	IDs        []id.ID    `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means all of the team."`
+	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
+}
+
+// namedResources is up to how many sources an operation names; a larger selection is the team's business, not a source's.
+const namedResources = 20
+
+// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for all (OPEN-74).
+//
+// Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
+func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*RefreshAnswer, error) {
+	args := RefreshArgs{Strict: r.LockPolicy == Strict, Mode: mode}
+	if r.IDs == nil {
+		return s.startAll(ctx, tx, args)
+	}
+	ids, err := s.known(ctx, tx, r.IDs)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) != 1 {
+		return s.start(ctx, tx, ids, args)
+	}
+	done, err := s.refresh(ctx, tx, ids, args.policy())
+	if err == nil {
+		err = done.refusal
+	}
+	if err != nil {
+		return nil, err
+	}
+	subjects, err := s.Around(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	statuses, err := StatusOf(ctx, tx, subjects)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(1)
+	return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: &total}, nil
+}
+
+// start starts the operation that derives some journals.
+func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs) (*RefreshAnswer, error) {
+	n := operation.New{Type: s.Operation, Tasks: s.Noun.tasks(ids, args)}
+	if len(ids) <= namedResources {
+		for _, v := range ids {
+			n.Resources = append(n.Resources, operation.Resource{Type: s.Resource, ID: v, Role: operation.Target})
+		}
+	}
+	ack, err := operation.Start(ctx, tx, n)
+	return &RefreshAnswer{Acknowledgement: ack}, err
+}
+
+// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that what it costs to start hardly grows with
+// the team; a source that is written meanwhile has its journal already.
+func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*RefreshAnswer, error) {
+	places, err := s.boundaries(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	n := operation.New{Type: s.Operation}
+	for i := range places {
+		args.Stretch = &Stretch{From: places[i]}
+		if i+1 < len(places) {
+			args.Stretch.Until = &places[i+1]
+		}
+		n.Tasks = append(n.Tasks, s.Noun.task(args))
+	}
+	if n.Tasks == nil {
+		n.Tasks = []operation.Task{s.Noun.task(args)}
+	}
+	ack, err := operation.Start(ctx, tx, n)
+	return &RefreshAnswer{Acknowledgement: ack}, err
+}
+
+// known are the ids that a caller gives, each once and all of the team.
+func (s *Source) known(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `select id from `+string(s.Noun)+` where team_id = @team and id = any(@ids) order by id`,
+		db.Args{"team": tx.Team, "ids": given})
+	if err != nil {
+		return nil, fmt.Errorf("look up the sources of a refresh: %w", err)
+	}
+	var missing []apierr.Issue
+	for i, v := range given {
+		if _, exists := slices.BinarySearchFunc(found, v, id.ID.Compare); !exists && len(missing) < 100 {
+			missing = append(missing, apierr.Issue{Message: "The " + string(s.Noun) + " does not exist", Code: "notFound", Path: []any{"ids", i}, Schema: "body"})
+		}
+	}
+	if missing != nil {
+		return nil, apierr.BadRequest.At(missing...)
+	}
+	return found, nil
+}
+
+// HTTPStatus is 202 when the work was queued.
+func (a *RefreshAnswer) HTTPStatus() int {
+	if a.Acknowledgement != nil {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// RefreshAnswers are the two forms that a RefreshAnswer takes, by status.
+func RefreshAnswers() map[int]reflect.Type {
+	return map[int]reflect.Type{
+		http.StatusOK: reflect.TypeFor[RefreshDone](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+	}
+}

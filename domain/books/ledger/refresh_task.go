@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// RefreshArgs name the sources whose journals a task derives.
+type RefreshArgs struct {
+	IDs []id.ID `json:"ids,omitempty"`
+	// Stretch, instead of ids, is a part of all sources of the noun.
+	Stretch *Stretch `json:"stretch,omitempty"`
+	// Strict fails on the first journal that a lock holds instead of leaving it as it is.
+	Strict bool `json:"strict,omitempty"`
+	// Mode narrows what is replaced; empty means full.
+	Mode string `json:"mode,omitempty"`
+}
+
+func (a RefreshArgs) policy() policy { return policy{Lenience{SkipLocked: !a.Strict}, a.Mode} }
+
+// Stretch is the sources from one place (inclusive) to another (exclusive, nil: to the end) in the order of their group and id.
+type Stretch struct {
+	From  Place  `json:"from"`
+	Until *Place `json:"until,omitempty"`
+}
+
+// Place is that of a source.
+type Place struct {
+	GroupID id.ID `json:"groupId"`
+	ID      id.ID `json:"id"`
+}
+
+// boundaries are the places of every source that begins a task, in their order.
+func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
+	places, err := db.Select[Place](ctx, tx, `
+		select group_id, id from (
+			select `+s.Group+` as group_id, id, row_number() over (order by `+s.Group+`, id) as n from `+string(s.Noun)+` where team_id = @team and `+s.Having+`) r
+		where r.n % @n::int = 1 order by group_id, id`, db.Args{"team": tx.Team, "n": together})
+	if err != nil {
+		return nil, fmt.Errorf("divide the sources of a refresh: %w", err)
+	}
+	return places, nil
+}
+
+// within are the sources of a stretch.
+func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
+	until := Place{}
+	if stretch.Until != nil {
+		until = *stretch.Until
+	}
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select id from `+string(s.Noun)+` where team_id = @team and `+s.Having+` and `+s.Group+` >= @group and (`+s.Group+`, id) >= (@group, @id)
+			and (@last::uuid is null or `+s.Group+` <= @last and (`+s.Group+`, id) < (@last, @last_id))
+		order by id`, db.Args{
+		"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID, "last": until.GroupID, "last_id": until.ID,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the sources of a stretch: %w", err)
+	}
+	return ids, nil
+}
+
+// task derives the journals that the arguments name.
+func (n Noun) task(args RefreshArgs) operation.Task {
+	return operation.Task{Kind: n.refresh(), Args: args, Priority: 1}
+}
+
+// tasks derive the journals of ids.
+func (n Noun) tasks(ids []id.ID, args RefreshArgs) (tasks []operation.Task) {
+	for some := range slices.Chunk(ids, together) {
+		args.IDs = some
+		tasks = append(tasks, n.task(args))
+	}
+	return tasks
+}
+
+// Handlers are the work of the tasks that derive journals of the noun.
+func (s *Source) Handlers() map[job.Kind]job.Handler {
+	h := operation.Outside(10*time.Minute, s.work).InBulk()
+	settle := h.Exhausted
+	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		if err := settle(ctx, tx, j, cause); err != nil {
+			return err
+		}
+		return s.abandon(ctx, tx, j, cause)
+	}
+	return map[job.Kind]job.Handler{s.Noun.refresh(): h}
+}
+
+// errUnderived says that some journals stayed as they were, since they cannot be derived.
+var errUnderived = errors.New("ledger: journals cannot be derived")
+
+// work derives the journals of a task in one transaction. When some cannot be derived the others are, and the task fails then, so that nobody takes
+// the rest for all.
+func (s *Source) work(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args RefreshArgs) (db.Work, error) {
+	if args.Stretch != nil {
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			args.IDs, err = s.within(ctx, tx, args.Stretch)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var done refreshed
+	derive := func(how func(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (refreshed, error)) error {
+		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			done, err = how(ctx, tx, args.IDs, args.policy())
+			return err
+		})
+	}
+	err := derive(s.refresh)
+	if apierr.Refused(err) && !IsLock(err) {
+		err = derive(s.oneByOne)
+	}
+	if err == nil && done.failed > 0 {
+		err = operation.FailAs(operation.OperationFailed, fmt.Errorf("%w: %d of kind %s: %w", errUnderived, done.failed, s.Noun, done.refusal))
+	}
+	return nil, err
+}
+
+// oneByOne is refresh for sources that are refused together: those that are refused alone are marked as failed.
+func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
+	var failed []id.ID
+	for _, v := range ids {
+		var done refreshed
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+			done, err = s.refresh(ctx, tx, []id.ID{v}, by)
+			return err
+		})
+		if apierr.Refused(err) && !IsLock(err) {
+			failed, done = append(failed, v), refreshed{failed: 1, refusal: err}
+		} else if err != nil {
+			return refreshed{}, err
+		}
+		total = total.plus(done)
+	}
+	return total, markFailed(ctx, tx, s.Noun, failed)
+}
+
+// abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a strict refresh found locked stay
+// stale, and those that cannot be derived are marked already.
+func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+	if errors.Is(cause, errUnderived) || IsLock(cause) {
+		return nil
+	}
+	var args RefreshArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return fmt.Errorf("decode the journals of a task: %w", err)
+	}
+	if args.Stretch != nil {
+		var err error
+		if args.IDs, err = s.within(ctx, tx, args.Stretch); err != nil {
+			return err
+		}
+	}
+	ids, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+Outstanding()+` s
+		where team_id = @team and source_id = any(@ids) and status = 'stale'`, db.Args{"team": tx.Team, "ids": args.IDs})
+	if err != nil {
+		return fmt.Errorf("find stale journals: %w", err)
+	}
+	return markFailed(ctx, tx, s.Noun, ids)
+}

@@ -1,0 +1,203 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// Noun names what journals are derived from; it is the name of its table as well.
+type Noun string
+
+// The nouns with journals that are derived.
+const (
+	Transactions   Noun = "transaction"
+	Reservations   Noun = "reservation"
+	ManualJournals Noun = "journal"
+)
+
+// nouns stand in the order in which one transaction derives them: a change of a transaction locks it before the reservations that it names.
+func nouns() []Noun { return []Noun{Transactions, Reservations, ManualJournals} }
+
+// Kinds of the tasks that derive journals; the Part of each noun handles its own (Source.Handlers). All take RefreshArgs.
+var (
+	RefreshTransactions   = job.NewKind("transaction.refresh")
+	RefreshReservations   = job.NewKind("reservation.refresh")
+	RefreshManualJournals = job.NewKind("journal.refresh")
+)
+
+// refresh is the kind of the tasks that derive journals of the noun.
+func (n Noun) refresh() job.Kind {
+	return map[Noun]job.Kind{Transactions: RefreshTransactions, Reservations: RefreshReservations, ManualJournals: RefreshManualJournals}[n]
+}
+
+// changed is why a journal of the noun is not the one that would be derived now, when no change has marked it.
+func (n Noun) changed() Reason {
+	return map[Noun]Reason{Transactions: TransactionChanged, Reservations: ReservationChanged, ManualJournals: OwnershipChanged}[n]
+}
+
+// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, what becomes of those that cannot be derived or
+// that a lock holds) is the same for all nouns and stands in refresh.go and refresh_task.go.
+type Source struct {
+	Noun Noun
+	// Touched finds the ids whose journals a change of their basis touches, in any order.
+	Touched func(ctx context.Context, tx *db.Tx, b Basis) ([]id.ID, error)
+	// AtOnce does what a change of the basis asks of the noun in the transaction of the change, beside its journals. May be nil.
+	AtOnce func(ctx context.Context, tx *db.Tx, b Basis) error
+	// Derive locks the rows of these ids until the transaction ends, reads what their journals depend on, and derives them.
+	Derive func(ctx context.Context, tx *db.Tx, ids []id.ID) (*Derived, error)
+	// Replaces reports whether a refresh of a mode other than full replaces a posting. Nil: every mode replaces all.
+	Replaces func(mode string, p *Posting) bool
+
+	// What a refresh that callers ask for (Source.Answer) needs; a noun without one leaves it empty.
+
+	// Operation is the type of the operations, and Resource that of the resources that they name.
+	Operation operation.Type
+	Resource  operation.ResourceType
+	// Group is the column of the noun's table by which its rows are derived together; Having is the condition on the rows that have journals.
+	Group, Having string
+	// Around gives the ids with what else their operations name, to read their journal statuses.
+	Around func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Subject, error)
+}
+
+// Derived is what some sources come to.
+type Derived struct {
+	// Sources are those that exist and could be derived, Postings all that they come to.
+	Sources  []id.ID
+	Postings []Posting
+	// Failed are those that cannot be derived, each with the refusal.
+	Failed map[id.ID]error
+	// With are sources of another noun whose journals follow these; nil for none.
+	With *Following
+}
+
+// failed are the sources that cannot be derived, in the order of their ids.
+func (d *Derived) failed() []id.ID {
+	return slices.SortedFunc(maps.Keys(d.Failed), id.ID.Compare)
+}
+
+// refusal is why the first of them cannot be; nil when all can.
+func (d *Derived) refusal() error {
+	if len(d.Failed) == 0 {
+		return nil
+	}
+	return d.Failed[d.failed()[0]]
+}
+
+// Following are sources whose journals follow those of another noun.
+type Following struct {
+	Source *Source
+	IDs    []id.ID
+}
+
+// Basis is what journals are derived from beside their own source. Each field tells of a change.
+type Basis struct {
+	// Listings have other owners, or owners on other terms.
+	Listings []id.ID
+	// Assignments are played by other accounts.
+	Assignments []Reassigned
+	// Settings says that the team's settings decide otherwise.
+	Settings bool
+}
+
+// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id stands for no account.
+type Reassigned struct {
+	Assignment string
+	From, To   id.ID
+}
+
+// Sources are all nouns with journals. A change of what the journals of several depend on is told to them: by Outdate where an operation derives
+// the journals, by Follow where that is done at once.
+type Sources []*Source
+
+// announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the change touches.
+func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
+	found := map[Noun][]id.ID{}
+	for _, source := range s {
+		if source.AtOnce != nil {
+			if err := source.AtOnce(ctx, tx, b); err != nil {
+				return nil, err
+			}
+		}
+		ids, err := source.Touched(ctx, tx, b)
+		if err != nil {
+			return nil, fmt.Errorf("find the journals of a %s: %w", source.Noun, err)
+		}
+		found[source.Noun] = sortedIDs(ids)
+	}
+	return found, nil
+}
+
+// Follow derives the journals that a change touches in its own transaction, save those that a lock holds. One that cannot be derived fails the
+// change with its refusal.
+func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
+	found, err := s.announce(ctx, tx, b)
+	if err != nil {
+		return err
+	}
+	for _, source := range s {
+		if _, err := source.Book(ctx, tx, found[source.Noun], Lenience{SkipLocked: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Outdate marks the journals that a change touches as stale and starts the operation that derives them; see the function Outdate.
+func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) error {
+	found, err := s.announce(ctx, tx, b)
+	if err != nil {
+		return err
+	}
+	o.Sources = found
+	_, err = Outdate(ctx, tx, o)
+	return err
+}
+
+// Mark marks the journals that a change touches as stale and describes the operation that derives them, for an endpoint that starts it itself.
+func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*operation.New, error) {
+	found, err := s.announce(ctx, tx, b)
+	if err != nil {
+		return nil, err
+	}
+	o.Sources = found
+	if err := markStale(ctx, tx, &o); err != nil {
+		return nil, err
+	}
+	n := o.operation()
+	return &n, nil
+}
+
+// TouchedByAssignments are the sources of a noun that a change of assignments touches, where its journals look up the assignments of consults whenever
+// they are derived: those with entries on the old or the new account. When nobody played an assignment before, journals that need it could not be
+// derived and have no entries to be found by; then it is all of the noun.
+func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
+	var accounts []id.ID
+	all := false
+	for _, c := range changed {
+		if slices.Contains(consults, c.Assignment) {
+			all = all || c.From.IsZero()
+			accounts = append(accounts, c.From, c.To)
+		}
+	}
+	switch {
+	case all:
+		return All(ctx, tx, n)
+	case accounts == nil:
+		return nil, nil
+	}
+	return db.Select[id.ID](ctx, tx, `select s.id from `+string(n)+` s where s.team_id = @team and exists (
+		select from ledger_entry e where e.team_id = @team and e.source_id = s.id and e.account_id = any(@accounts::uuid[]))`,
+		db.Args{"team": tx.Team, "accounts": accounts})
+}
+
+// All are the sources of a noun.
+func All(ctx context.Context, tx *db.Tx, n Noun) ([]id.ID, error) {
+	return db.Select[id.ID](ctx, tx, `select id from `+string(n)+` where team_id = @team`, db.Args{"team": tx.Team})
+}

@@ -1,0 +1,263 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Reason says why a journal is not the one that would be derived now.
+type Reason string
+
+// The reasons. JournalLocked is never given by a change: it is what the others become when locks kept every outstanding change out.
+const (
+	ReservationChanged Reason = "reservationChanged"
+	FeeChanged         Reason = "feeChanged"
+	MappingChanged     Reason = "mappingChanged"
+	OwnershipChanged   Reason = "ownershipChanged"
+	TransactionChanged Reason = "transactionChanged"
+	JournalLocked      Reason = "journalLocked"
+)
+
+// Enum lists the reasons.
+func (Reason) Enum() []string {
+	return []string{"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked"}
+}
+
+// Outdated is a change that made journals stale.
+type Outdated struct {
+	Reason Reason
+	// Cause is what changed; the operation names it as its primary resource.
+	Cause operation.Resource
+	// Also are further resources that the operation names.
+	Also []operation.Resource
+	// Type of the operation; empty means reservation-journal-refresh.
+	Type operation.Type
+	// Sources are those whose journals may differ now.
+	Sources map[Noun][]id.ID
+}
+
+// Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation that derives them
+// anew, leaving those that a lock holds. It answers nil when no journal is touched.
+func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
+	if !o.touches() {
+		return nil, nil //nolint:nilnil // nothing to derive, no operation
+	}
+	if err := markStale(ctx, tx, &o); err != nil {
+		return nil, err
+	}
+	return operation.Start(ctx, tx, o.operation())
+}
+
+func (o *Outdated) touches() bool {
+	for _, ids := range o.Sources {
+		if len(ids) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// operation derives the journals of the sources.
+func (o *Outdated) operation() operation.New {
+	o.Cause.Role = operation.Target
+	n := operation.New{
+		Type: cmp.Or(o.Type, operation.ReservationJournal), Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...),
+	}
+	for _, noun := range nouns() {
+		n.Tasks = append(n.Tasks, noun.tasks(o.Sources[noun], RefreshArgs{})...)
+	}
+	if n.Tasks == nil {
+		n.Tasks = []operation.Task{Reservations.task(RefreshArgs{})}
+	}
+	return n
+}
+
+// markStale marks journals as stale.
+func markStale(ctx context.Context, tx *db.Tx, o *Outdated) error {
+	for _, noun := range nouns() {
+		if err := o.mark(ctx, tx, noun, o.Sources[noun]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
+		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
+		from unnest(@ids::uuid[]) as s (id) order by s.id
+		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale', held_at = null, held_by = null`,
+		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": string(source), "reason": string(o.Reason), "ids": ids, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("mark journals stale: %w", err)
+	}
+	return nil
+}
+
+// markFailed keeps in mind that the journals of these sources could not be derived.
+func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
+				select @team, s.id, @source, @reason, 'failed', @now from unnest(@ids::uuid[]) as s (id)
+				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)
+				on conflict (team_id, source_id, cause_id) do nothing`,
+			Args: db.Args{"team": tx.Team, "source": string(source), "reason": string(source.changed()), "ids": ids, "now": tx.Now},
+		},
+		db.Stmt{
+			SQL:  `update ledger_stale set status = 'failed', held_at = null, held_by = null where team_id = @team and source_id = any(@ids)`,
+			Args: db.Args{"team": tx.Team, "ids": ids},
+		})
+	if err != nil {
+		return fmt.Errorf("mark journals failed: %w", err)
+	}
+	return nil
+}
+
+// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that holds it. Of several
+// locks one is enough: when it is gone the journal is derived again, and then meets the next.
+type hold struct {
+	at *day.Day
+	by id.ID
+}
+
+// holdOf is the lock that a posting of a day was refused with. Of several statements it is the earliest, which is the last to be opened.
+func holdOf(refusal error, at day.Day) (hold, error) {
+	var lock *apierr.Error
+	errors.As(refusal, &lock)
+	switch c, ok := lock.Context().(LockContext); {
+	case ok && IsDayLock(refusal):
+		return hold{at: &at}, nil
+	case ok && len(c.StatementIDs) > 0:
+		return hold{by: c.StatementIDs[0]}, nil
+	case ok && len(c.BankRecordIDs) > 0:
+		return hold{by: c.BankRecordIDs[0]}, nil
+	}
+	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
+}
+
+// Outstanding are the rows s of what is outstanding, as SQL that can stand for a table. A row is locked while the lock that it remembers stands,
+// for whomever, and stale from then on.
+func Outstanding() string {
+	standing := anyLock(func(r *lockRule) string {
+		// A lock that is not everybody's stands for somebody.
+		return strings.ReplaceAll(cmp.Or(r.onDay("s.held_at"), r.holder), "@reader", "null::uuid")
+	})
+	return `(select s.team_id, s.source_id, s.cause_id, s.source, s.reason, s.since,
+		case when s.status <> 'locked' or ` + standing + ` then s.status else 'stale' end as status from ledger_stale s)`
+}
+
+// settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
+// locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
+// anybody having marked it before is marked now.
+func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
+	var done, left, part, by []id.ID
+	var at []*day.Day
+	for _, source := range of.sources {
+		h, held := skipped[source]
+		switch {
+		case held:
+			left, by, at = append(left, source), append(by, h.by), append(at, h.at)
+		case of.behind[source]:
+			part = append(part, source)
+		default:
+			done = append(done, source)
+		}
+	}
+	stmts := []db.Stmt{{
+		SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
+		Args: db.Args{"team": tx.Team, "done": done},
+	}}
+	if len(left) > 0 {
+		stmts = append(stmts, db.Stmt{
+			SQL: `update ledger_stale s set status = 'locked', held_at = h.at, held_by = h.by
+				from unnest(@left::uuid[], @at::date[], @by::uuid[]) as h (id, at, by) where s.team_id = @team and s.source_id = h.id`,
+			Args: db.Args{"team": tx.Team, "left": left, "at": at, "by": by},
+		})
+	}
+	if len(left)+len(part) > 0 {
+		stmts = append(stmts, db.Stmt{
+			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, held_at, held_by, since)
+				select @team, s.id, case when r.id is not null then 'reservation' when j.id is not null then 'journal' else 'transaction' end,
+					case when r.id is not null then 'reservationChanged' when j.id is not null then 'ownershipChanged' else 'transactionChanged' end,
+					case when s.at is null and s.by is null then 'stale' else 'locked' end, s.at, s.by, @now
+				from unnest(@sources::uuid[], @at::date[], @by::uuid[]) as s (id, at, by)
+				left join reservation r on r.team_id = @team and r.id = s.id left join journal j on j.team_id = @team and j.id = s.id
+				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)`,
+			Args: db.Args{"team": tx.Team, "sources": slices.Concat(left, part), "at": at, "by": by, "now": tx.Now},
+		})
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("settle stale journals: %w", err)
+	}
+	return nil
+}
+
+// outdatedSource is a source whose journal is to be derived.
+type outdatedSource struct {
+	ID     id.ID
+	Source Noun
+}
+
+// retry starts the operation that derives sources again.
+func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []operation.Resource) error {
+	if len(found) == 0 {
+		return nil
+	}
+	o := Outdated{Cause: resources[0], Also: resources[1:], Sources: map[Noun][]id.ID{}}
+	for _, s := range found {
+		o.Sources[s.Source] = append(o.Sources[s.Source], s.ID)
+	}
+	for _, ids := range o.Sources {
+		slices.SortFunc(ids, id.ID.Compare)
+	}
+	_, err := operation.Start(ctx, tx, o.operation())
+	return err
+}
+
+// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more. Whoever takes such a
+// lock away calls it in the same transaction, after having waited for all who share it (shareLocks): a journal that met the lock before is
+// found here, and one that is derived later does not meet it. The operation names the listings.
+func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
+	found, err := db.Select[outdatedSource](ctx, tx, `
+		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])`,
+		db.Args{"team": tx.Team, "released": released})
+	if err != nil {
+		return fmt.Errorf("find journals that were locked: %w", err)
+	}
+	resources := make([]operation.Resource, len(listings))
+	for i, v := range listings {
+		resources[i] = operation.Resource{Type: operation.Listing, ID: v, Role: operation.Target}
+	}
+	return retry(ctx, tx, found, resources)
+}
+
+// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens days calls it in the
+// same transaction, with the team for itself.
+func RetryReopened(ctx context.Context, tx *db.Tx) error {
+	found, err := db.Select[outdatedSource](ctx, tx, `
+		select distinct s.source_id as id, s.source from ledger_stale s
+		where s.team_id = @team and s.status = 'locked' and s.held_at is not null and not `+
+		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") }), db.Args{"team": tx.Team, "reader": tx.Actor.User})
+	if err != nil {
+		return fmt.Errorf("find journals that the closed books held: %w", err)
+	}
+	return retry(ctx, tx, found, []operation.Resource{{Type: operation.Team, ID: tx.Team}})
+}

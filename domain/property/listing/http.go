@@ -1,0 +1,178 @@
+package listing
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+const tag = "Listings"
+
+// endpoints are the routes of listings and their ownership periods.
+func endpoints(journals ledger.Sources) []api.Endpoint {
+	return append(handler{journals}.periodEndpoints(),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/listings", ID: "createListing", Tag: tag, Summary: "Create a listing",
+			Doc: "initialOwnership gives it its first ownership period. Fails with 400 for an unknown currency, 400 for members that are no owners or" +
+				" whose splits do not sum to 100000, 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
+		}, create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings/{id}", ID: "getListing", Tag: tag, Summary: "Read a listing",
+			Doc: "Fails with 404 for an unknown listing.", Scopes: []string{"listings:read"},
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/listings/{id}", ID: "updateListing", Tag: tag, Summary: "Change a listing",
+			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown listing, 400 for an unknown currency, 400 when a listing" +
+				" with booked stays ahead would go inactive (reason inUse), 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"listings:write"}, DryRun: true,
+		}, put),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag, Summary: "Delete or archive a listing",
+			Doc: "Ownership periods go with it. Fails with 404 for an unknown listing, 400 for one in use (reason inUse, context.lockReasons). Where" +
+				" context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Scopes: []string{"listings:delete"}, DryRun: true,
+		}, del),
+	)
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Listing, error) { return one(ctx, tx, in.ID) }
+
+// Common are the fields that new listings and changes share.
+type Common struct {
+	UniqueRef       api.Opt[string]          `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
+	DefaultCurrency *string                  `json:"defaultCurrency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; by default the team's currency."`
+	Address         api.Opt[contact.Address] `json:"address,omitzero"`
+}
+
+func (in *Common) apply(l *Listing) error {
+	if in.DefaultCurrency != nil {
+		currency, err := money.ParseCurrency(*in.DefaultCurrency)
+		if err != nil {
+			return apierr.BadRequest.At(at("Value is not the code of a currency", "currency", "defaultCurrency"))
+		}
+		l.DefaultCurrency = string(currency)
+	}
+	l.UniqueRef, l.Address = in.UniqueRef.Or(l.UniqueRef), in.Address.Or(l.Address)
+	return nil
+}
+
+// Create is a listing to be.
+type Create struct {
+	Name             string        `json:"name" minLength:"1" maxLength:"200"`
+	InitialOwnership *CreatedTerms `json:"initialOwnership,omitempty"`
+	Common
+}
+
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Listing, error) {
+	return Add(ctx, tx, &in.Body)
+}
+
+// Add makes a listing with its first ownership period, if any. It fails as createListing does.
+func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
+	l := &Listing{ID: tx.NewID(), Name: c.Name, Status: Active}
+	if err := c.apply(l); err != nil {
+		return nil, err
+	}
+	if err := insert(ctx, tx, l); err != nil {
+		return nil, err
+	}
+	if terms := c.InitialOwnership; terms != nil {
+		p := newPeriod(tx, l.ID, terms)
+		if err := write(ctx, tx, nil, p, change{path: []any{"initialOwnership"}}); err != nil {
+			return nil, err
+		}
+	}
+	return one(ctx, tx, l.ID)
+}
+
+// Update changes the fields that are present; null clears.
+type Update struct {
+	Name   *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Status *Status `json:"status,omitempty"`
+	Common
+}
+
+type putInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
+	l, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Body.apply(l); err != nil {
+		return nil, err
+	}
+	if in.Body.Name != nil {
+		l.Name = *in.Body.Name
+	}
+	if s := in.Body.Status; s != nil && *s != l.Status {
+		l.Status = *s
+		if l.Status == Inactive {
+			used, err := usage(ctx, tx, l.ID)
+			if err != nil {
+				return nil, err
+			}
+			if err := used.checkDeactivate(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := update(ctx, tx, l); err != nil {
+		return nil, err
+	}
+	return one(ctx, tx, l.ID)
+}
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a listing in use."`
+}
+
+func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	l, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	used, err := usage(ctx, tx, l.ID)
+	if err != nil {
+		return nil, err
+	}
+	refused := used.checkDelete()
+	switch {
+	case refused == nil:
+		err = remove(ctx, tx, l.ID)
+	case in.OnLocked == "archive" && used.checkDeactivate() == nil:
+		l.Status = Inactive
+		err = update(ctx, tx, l)
+	default:
+		return nil, refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}
+
+func at(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}

@@ -1,0 +1,103 @@
+package listing
+
+import (
+	"context"
+	"strings"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// Filter selects listings: the query parameters of the list and the body of its export alike.
+type Filter struct {
+	IDs                       page.IDs   `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	ShortRefs                 []string   `query:"shortRefs" json:"shortRefs,omitempty"`
+	Status                    Status     `query:"status" json:"status,omitempty"`
+	Search                    string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, reference or short reference."`
+	ContactIDs                page.IDs   `query:"contactIds" json:"contactIds,omitempty" doc:"Listings that one of the contacts owns, owned or is going to own."`
+	ContactID                 *page.Pick `query:"contactId" json:"contactId,omitempty" deprecated:"true" doc:"Former name of contactIds."`
+	ActiveOwnership           *bool      `query:"activeOwnership" json:"activeOwnership,omitempty" doc:"Whether an ownership period covers today."`
+	ActiveRecurringFeePeriods string     `query:"activeRecurringFeePeriods" json:"activeRecurringFeePeriods,omitempty" pattern:"^(active|inactive|!?(managementFee|additionalFee|bookingChannelFee|cleaningFee|merchantFee)|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"What is charged today: active for any fee, inactive for none, a type of fee, with a leading ! for listings without it, or the id of a fee."`
+	OpeningBalance            *bool      `query:"openingBalance" json:"openingBalance,omitempty" doc:"Whether the listing has an opening balance."`
+	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
+}
+
+// ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without ownership and fees.
+func ListQuery(tx *db.Tx, f *Filter) page.Query {
+	q := page.Query{
+		Columns: listingColumns, From: listingFrom, Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: sorts, Default: "createdAt", ID: "l.id",
+	}
+	q.IDs("l.id = any(?)", f.IDs)
+	q.Narrow("l.short_ref = any(?)", f.ShortRefs)
+	q.Narrow("l.status = ?", f.Status)
+	q.Search(f.Search, "l.name", "l.unique_ref", "l.short_ref")
+	q.IDs(ownedBy, f.ContactIDs)
+	q.IDs(ownedBy, f.ContactID.List())
+	if f.ActiveOwnership != nil {
+		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
+	}
+	byFees(&q, tx, f.ActiveRecurringFeePeriods)
+	q.Whether(opened, f.OpeningBalance)
+	q.Refs("l.parent_id", f.Parent.List())
+	return q
+}
+
+// opened says that a deposit is the opening balance of listing l.
+var opened = `exists (select from transaction t join transaction_line o on o.team_id = t.team_id and o.transaction_id = t.id
+	where t.team_id = l.team_id and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
+		and ` + account.Acting("o", account.OpeningBalance) + `
+		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
+
+// byFees narrows by the recurring fees that are charged today.
+func byFees(q *page.Query, tx *db.Tx, wanted string) {
+	if wanted == "" {
+		return
+	}
+	charged := `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
+		where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> ` + q.Arg(day.Of(tx.Now)) + `::date`
+	kind, without := strings.CutPrefix(wanted, "!")
+	fee, err := id.Parse(wanted)
+	switch {
+	case wanted == "active":
+		q.And(charged+")", nil)
+	case wanted == "inactive":
+		q.And("not "+charged+")", nil)
+	case err == nil:
+		q.Narrow(charged+" and f.id = ?)", fee)
+	case without:
+		q.Narrow("not "+charged+" and f.type = ?)", kind)
+	default:
+		q.Narrow(charged+" and f.type = ?)", kind)
+	}
+}
+
+var sorts = page.Sorts{{Name: "name", Expr: "l.name", Text: true}, {Name: "createdAt", Expr: "l.created_at"}}
+
+// Sort is an order of listings.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
+type listInput struct {
+	page.Params
+	Sort Sort `query:"sort" default:"createdAt"`
+	Filter
+	operation.Include
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
+	found, err := page.List[Listing](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Listing, found.Data, func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations })
+}

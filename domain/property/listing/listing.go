@@ -1,0 +1,134 @@
+// Package listing owns listings and who owns them when.
+//
+// The ownership periods of a listing never overlap; a day that none covers has no owner. The members of a period are owners whose shares sum
+// to 100000. What an owner statement was saved over stays as it was: its owners, their shares and its days.
+package listing
+
+import (
+	"stayledger/domain/property/contact"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+)
+
+// Status tells listings in use from those that are not managed any more.
+type Status string
+
+// The statuses.
+const (
+	Active   Status = "active"
+	Inactive Status = "inactive"
+)
+
+// Enum lists the statuses.
+func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
+
+// Parent is the group that a listing belongs to.
+type Parent struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// FeePeriod is a recurring fee that a listing is charged today.
+type FeePeriod struct {
+	ID           id.ID        `json:"id"`
+	StartAt      *day.Day     `json:"startAt"`
+	EndAt        *day.Day     `json:"endAt"`
+	Rate         *int64       `json:"rate" doc:"Cents or parts per 100000, by the fee's rate type; null means the fee's default rate."`
+	RecurringFee RecurringFee `json:"recurringFee"`
+}
+
+// RecurringFee is the fee of a FeePeriod.
+type RecurringFee struct {
+	ID          id.ID  `json:"id"`
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	RateType    string `json:"rateType"`
+	DefaultRate int64  `json:"defaultRate"`
+}
+
+// Listing is a property that guests stay in.
+type Listing struct {
+	ID                        id.ID            `json:"id"`
+	ShortRef                  string           `json:"shortRef"`
+	Name                      string           `json:"name"`
+	UniqueRef                 *string          `json:"uniqueRef"`
+	Source                    *contact.Source  `json:"source" db:"-"`
+	Status                    Status           `json:"status"`
+	DefaultCurrency           string           `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
+	Address                   *contact.Address `json:"address"`
+	Parent                    *Parent          `json:"parent"`
+	ActiveOwnership           *Period          `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`
+	ActiveRecurringFeePeriods []FeePeriod      `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
+	CreatedAt                 day.Instant      `json:"createdAt"`
+	UpdatedAt                 day.Instant      `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+}
+
+// What can be wrong with a change to a listing.
+var (
+	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A listing with this reference already exists")
+	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
+)
+
+// LockContext tells the caller of a refused deletion what still uses the record, and what to do instead when something can be done.
+type LockContext struct {
+	LockReasons       []string `json:"lockReasons"`
+	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
+	SuggestedOnLast   OnLast   `json:"suggestedOnLast,omitempty"`
+}
+
+// Usage is what refers to a listing.
+type Usage struct {
+	Reservations       bool
+	FutureReservations bool // booked stays that end after today
+	Transactions       bool
+	JournalEntries     bool
+	Statements         bool
+	RecurringFees      bool
+	Children           bool
+}
+
+// deletion lists what keeps the listing from being deleted.
+func (u Usage) deletion() []string {
+	var out []string
+	for _, r := range []struct {
+		holds bool
+		name  string
+	}{
+		{u.Reservations, "reservations"},
+		{u.Transactions, "transactions"},
+		{u.JournalEntries, "journalEntries"},
+		{u.Statements, "ownerStatements"},
+		{u.RecurringFees, "recurringFees"},
+		{u.Children, "groupedListings"},
+	} {
+		if r.holds {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// checkDelete refuses to delete a listing in use: ERR-72, ERR-73, ERR-74, RSN-24.
+func (u Usage) checkDelete() error {
+	held := u.deletion()
+	if held == nil {
+		return nil
+	}
+	context := LockContext{LockReasons: held}
+	if !u.FutureReservations {
+		context.SuggestedOnLocked = "archive"
+	}
+	return errInUse.With(context)
+}
+
+// checkDeactivate refuses to deactivate a listing that guests are still going to stay in.
+func (u Usage) checkDeactivate() error {
+	if u.FutureReservations {
+		return errInUse.With(LockContext{LockReasons: []string{"reservations"}})
+	}
+	return nil
+}

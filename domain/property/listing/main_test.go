@@ -1,0 +1,102 @@
+package listing_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/parts"
+)
+
+func TestMain(m *testing.M) { apitest.Main(m) }
+
+type object = map[string]any
+
+// newTeam is a team without a general ledger, whose changes of ownership are done when they are answered.
+func newTeam(t *testing.T) *apitest.Team {
+	t.Helper()
+	x := newLedgerTeam(t)
+	x.System(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update team set is_general_ledger = false where id = @team`, db.Args{"team": x.ID})
+		return err
+	})
+	return x
+}
+
+// newLedgerTeam is a team with a general ledger.
+func newLedgerTeam(t *testing.T) *apitest.Team {
+	t.Helper()
+	all := parts.Join(listing.Part(journal.Sources()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
+}
+
+func owner(x *apitest.Team, name string) id.ID {
+	return x.Post("/contacts", object{"type": "owner", "name": name}).Want(201).ID("id")
+}
+
+func home(x *apitest.Team, name string) id.ID {
+	return x.Post("/listings", object{"name": name}).Want(201).ID("id")
+}
+
+func member(contact id.ID, split int) object { return object{"contactId": contact, "split": split} }
+
+// period creates an ownership period of one owner; empty days are open ends.
+func period(x *apitest.Team, home, owner id.ID, start, end string) *apitest.Response {
+	body := object{"listingId": home, "members": []object{member(owner, 100_000)}}
+	if start != "" {
+		body["startAt"] = start
+	}
+	if end != "" {
+		body["endAt"] = end
+	}
+	return x.Post("/listings/ownership-periods", body)
+}
+
+// book adds a reservation, which is a later package's to do.
+func book(x *apitest.Team, home id.ID, status, checkIn, checkOut string) {
+	stay := id.New(x.DB.Now())
+	x.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
+		values (@team, @id, @short, @listing, @status, @in::text::date, @out::text::date, 'usd', now(), now())`,
+		db.Args{"id": stay, "short": stay.ShortRef(), "listing": home, "status": status, "in": checkIn, "out": checkOut})
+}
+
+// publish adds an owner statement over a month, which is a later package's to do.
+func publish(x *apitest.Team, home, period id.ID, start, end string) id.ID {
+	statement := id.New(x.DB.Now())
+	x.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
+			net_revenue, expenses, payouts, balance_end, reserve, created_at, updated_at)
+		values (@team, @id, 'ref', @period, @listing, 'published', 'usd', @start::text::date, @end::text::date, 0, 0, 0, 0, 0, 0, now(), now())`,
+		db.Args{"id": statement, "period": period, "listing": home, "start": start, "end": end})
+	return statement
+}
+
+// post puts a balanced posting of the owners on an ownership period.
+func post(x *apitest.Team, home, period id.ID, day string) {
+	source, category, account := id.New(x.DB.Now()), id.New(x.DB.Now()), id.New(x.DB.Now())
+	x.Exec(`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, @name, 'asset', 1, now())`,
+		db.Args{"id": category, "name": category.String()})
+	x.Exec(`insert into account (team_id, id, name, type, category_id, created_at, updated_at)
+		values (@team, @id, @name, 'ledger', @category, now(), now())`, db.Args{"id": account, "name": account.String(), "category": category})
+	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id,
+			ownership_period_id, trigger_type, created_at)
+		select @team, gen_random_uuid(), @source::uuid, @source::uuid::text, v.ref, 'trust', @day::text::date, @account, v.cents, 'usd', 'owners',
+			@listing, @period, 'manual', now()
+		from (values ('d', 100), ('c', -100)) v (ref, cents)`,
+		db.Args{"source": source, "day": day, "account": account, "listing": home, "period": period})
+}
+
+func closeBooks(x *apitest.Team, day string) {
+	x.System(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update team set books_closed_at = @day::text::date where id = @team`, db.Args{"team": x.ID, "day": day})
+		return err
+	})
+}

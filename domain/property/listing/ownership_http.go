@@ -1,0 +1,274 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+func (h handler) periodEndpoints() []api.Endpoint {
+	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
+		" is acknowledged with 202; elsewhere they follow at once."
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag, Summary: "List ownership periods",
+			Scopes: []string{"listings:read"},
+		}, listPeriods),
+		operation.QueueOr(api.Endpoint{
+			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
+			Exclusive: true,
+			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
+				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
+				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." + follows,
+			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
+		}, h.createPeriod, h.work),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag, Summary: "Read an ownership period",
+			Doc: "Fails with 404 for an unknown period.", Scopes: []string{"listings:read"},
+		}, getPeriod),
+		operation.QueueOr(api.Endpoint{
+			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
+			Exclusive: true,
+			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
+				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
+			Scopes: []string{"listings:write"}, DryRun: true,
+		}, h.putPeriod, h.work),
+		operation.QueueOr(api.Endpoint{
+			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
+			Exclusive: true,
+			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons);" +
+				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +
+				" through the days of the deleted one; an archived one keeps days, so that it is refused then with context.suggestedOnLast." + follows,
+			Scopes: []string{"listings:delete"}, DryRun: true,
+		}, h.delPeriod, h.work),
+	}
+}
+
+// periodSort is an order of ownership periods.
+type periodSort string
+
+// Enum lists the orders.
+func (periodSort) Enum() []string { return periodSorts.Enum() }
+
+type periodListInput struct {
+	page.Params
+	Sort       periodSort    `query:"sort" default:"createdAt"`
+	IDs        page.IDs      `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	ListingIDs page.IDs      `query:"listingIds"`
+	ContactIDs page.IDs      `query:"contactIds" doc:"Periods with one of these members."`
+	ContactID  page.IDs      `query:"contactId" deprecated:"true" doc:"Former name of contactIds."`
+	Model      BusinessModel `query:"businessModel"`
+	Date       *day.Day      `query:"date" doc:"Periods that cover this day."`
+}
+
+func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
+	q := periodQuery(tx)
+	const ofMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
+	q.IDs("p.id = any(?)", in.IDs)
+	q.IDs("p.listing_id = any(?)", in.ListingIDs)
+	q.IDs(ofMember, in.ContactIDs)
+	q.IDs(ofMember, in.ContactID)
+	q.Narrow("p.business_model = ?", in.Model)
+	q.Narrow("daterange(p.start_at, p.end_at) @> ?::date", in.Date)
+	found, err := page.List[Period](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	return found, fillLocks(ctx, tx, found.Data)
+}
+
+func getPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*Period, error) {
+	return onePeriod(ctx, tx, in.ID)
+}
+
+// Terms are the fields of a period that can be left out.
+type Terms struct {
+	StartAt            api.Opt[day.Day]     `json:"startAt,omitzero" doc:"Null or absent: from inception."`
+	EndAt              api.Opt[day.Day]     `json:"endAt,omitzero" doc:"Exclusive; null or absent: open."`
+	BusinessModel      *BusinessModel       `json:"businessModel,omitempty"`
+	Reserve            api.Opt[money.Cents] `json:"reserve,omitzero" minimum:"0" maximum:"9007199254740991"`
+	SetListingInactive api.Opt[bool]        `json:"setListingInactive,omitzero"`
+}
+
+// CreatedTerms are the terms of a new period.
+type CreatedTerms struct {
+	Members []Member `json:"members" minItems:"1" maxItems:"50"`
+	Terms
+}
+
+// CreatePeriod is an ownership period to be.
+type CreatePeriod struct {
+	ListingID  id.ID       `json:"listingId"`
+	OnConflict *OnConflict `json:"onConflict,omitempty" doc:"What to do with a period in the way."`
+	CreatedTerms
+}
+
+// UpdatePeriod changes the fields that are present; null clears.
+type UpdatePeriod struct {
+	Members    []Member    `json:"members,omitempty" minItems:"1" maxItems:"50"`
+	OnConflict *OnConflict `json:"onConflict,omitempty" doc:"What to do with a period in the way."`
+	Terms
+}
+
+func (in *Terms) apply(p *Period) {
+	p.StartAt, p.EndAt, p.Reserve = in.StartAt.Or(p.StartAt), in.EndAt.Or(p.EndAt), in.Reserve.Or(p.Reserve)
+	if in.BusinessModel != nil {
+		p.BusinessModel = *in.BusinessModel
+	}
+	if in.SetListingInactive.Present {
+		p.SetListingInactive = in.SetListingInactive.Value != nil && *in.SetListingInactive.Value
+	}
+}
+
+func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
+	p := &Period{ID: tx.NewID(), ListingID: listing, BusinessModel: Managed, Members: in.Members}
+	in.apply(p)
+	return p
+}
+
+type createPeriodInput struct{ Body CreatePeriod }
+
+func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
+		return nil, nil, apierr.BadRequest.At(at("Listing does not exist", "notFound", "listingId"))
+	} else if err != nil {
+		return nil, nil, err
+	}
+	p := newPeriod(tx, in.Body.ListingID, &in.Body.CreatedTerms)
+	if err := write(ctx, tx, nil, p, change{onConflict: in.Body.OnConflict}); err != nil {
+		return nil, nil, err
+	}
+	return h.written(ctx, tx, p)
+}
+
+type putPeriodInput struct {
+	ID   id.ID `path:"id"`
+	Body UpdatePeriod
+}
+
+func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
+	old, err := lockPeriod(ctx, tx, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := *old
+	in.Body.apply(&p)
+	if in.Body.Members != nil {
+		p.Members = in.Body.Members
+	}
+	if err := write(ctx, tx, old, &p, change{onConflict: in.Body.OnConflict}); err != nil {
+		return nil, nil, err
+	}
+	return h.written(ctx, tx, &p)
+}
+
+// change is how a period is written: what to do with others in the way, and where in the body its fields stand.
+type change struct {
+	onConflict *OnConflict
+	path       []any
+}
+
+// write checks a period against its listing's others, the statements saved over them and the contacts it names, and stores it. The caller
+// holds the lock of the listing. A new period has no old one.
+func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
+	issues := checkDays(p.StartAt, p.EndAt, append(slices.Clone(c.path), "endAt")...)
+	members := append(slices.Clone(c.path), "members")
+	issues = append(issues, checkMembers(p.Members, members...)...)
+	if old == nil || !slices.Equal(old.Members, p.Members) {
+		found, err := checkOwners(ctx, tx, p.Members, members)
+		if err != nil {
+			return err
+		}
+		issues = append(issues, found...)
+	}
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
+	if err != nil {
+		return err
+	}
+	others := byListing[p.ListingID]
+	statements, err := ledger.StatementsOver(ctx, tx, idsOf(others))
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		if err := checkStatements(old, p, statements); err != nil {
+			return err
+		}
+	}
+	ended, err := resolveConflicts(others, p, c.onConflict)
+	if err != nil {
+		return err
+	}
+	if ended != nil {
+		was := others[slices.IndexFunc(others, func(o Period) bool { return o.ID == ended.ID })]
+		if err := checkStatements(&was, ended, statements); err != nil {
+			return err
+		}
+	}
+	return savePeriod(ctx, tx, p, ended, old == nil)
+}
+
+type delPeriodInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"archive" doc:"archive ends a period in use instead of deleting it."`
+	OnLast   OnLast `query:"onLast" doc:"What becomes of the period before, when the last one is deleted; absent: none."`
+}
+
+func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
+	if err := tx.Exclusively(); err != nil {
+		return nil, nil, err
+	}
+	p, err := lockPeriod(ctx, tx, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := periodUsage(ctx, tx, p.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
+	if err != nil {
+		return nil, nil, err
+	}
+	var extended *Period
+	if in.OnLast == Extend {
+		extended = before(byListing[p.ListingID], p)
+	}
+	switch {
+	case len(held) == 0:
+		err = removePeriod(ctx, tx, p, extended)
+	case in.OnLocked == "archive" && extended == nil:
+		err = archivePeriod(ctx, tx, p.ID)
+	default:
+		context := LockContext{LockReasons: held, SuggestedOnLocked: "archive"}
+		if extended != nil {
+			context.SuggestedOnLast = LeaveGap
+		}
+		err = errPeriodInUse.With(context)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := h.follow(ctx, tx, p.ListingID)
+	return &api.None{}, n, err
+}

@@ -1,0 +1,221 @@
+package listing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_model, p.reserve, p.set_listing_inactive,
+	(select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
+		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id) as members,
+	p.created_at, p.updated_at`
+
+// Periods gives the ownership periods by listing, each list in the order of the days; listingIDs nil means every listing of the team. The
+// lock of these periods is not filled in.
+func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
+	condition, args := "p.team_id = @team", db.Args{"team": tx.Team}
+	if listingIDs != nil {
+		condition += " and p.listing_id = any(@listings::uuid[])"
+		args["listings"] = listingIDs
+	}
+	rows, err := selectPeriods(ctx, tx, condition, args)
+	if err != nil {
+		return nil, err
+	}
+	out := map[id.ID][]Period{}
+	for i := range rows {
+		out[rows[i].ListingID] = append(out[rows[i].ListingID], rows[i])
+	}
+	return out, nil
+}
+
+func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Period, error) {
+	rows, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from listing_ownership_period p where `+condition+
+		` order by p.listing_id, p.start_at nulls first`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read ownership periods: %w", err)
+	}
+	return rows, nil
+}
+
+// onePeriod reads a period with its lock.
+func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
+	rows, err := selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], fillLocks(ctx, tx, rows)
+}
+
+// fillLocks says of each period what holds it.
+func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
+	if len(periods) == 0 {
+		return nil
+	}
+	locks, err := ledger.LocksOfPeriods(ctx, tx, idsOf(periods))
+	for i := range periods {
+		periods[i].Lock = locks[periods[i].ID]
+	}
+	return err
+}
+
+func idsOf(periods []Period) []id.ID {
+	ids := make([]id.ID, len(periods))
+	for i := range periods {
+		ids[i] = periods[i].ID
+	}
+	return ids
+}
+
+func periodQuery(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: periodColumns, From: "listing_ownership_period p", Where: []string{"p.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: periodSorts, Default: "createdAt", ID: "p.id",
+	}
+}
+
+var periodSorts = page.Sorts{
+	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "endAt", Expr: "p.end_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"},
+}
+
+// lockPeriod locks the listing of a period, under which all its periods change, and reads the period.
+func lockPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
+	n, err := tx.Exec(ctx, `select from listing l where l.team_id = @team
+		and l.id = (select p.listing_id from listing_ownership_period p where p.team_id = @team and p.id = @id) for update`,
+		db.Args{"team": tx.Team, "id": period})
+	if err != nil {
+		return nil, fmt.Errorf("lock the listing of an ownership period: %w", err)
+	}
+	if n == 0 {
+		return nil, apierr.NotFound
+	}
+	return onePeriod(ctx, tx, period)
+}
+
+// checkOwners finds members that do not exist or are no owners; path leads to the members.
+func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) ([]apierr.Issue, error) {
+	ids := make([]id.ID, len(members))
+	for i, m := range members {
+		ids[i] = m.ContactID
+	}
+	type row struct {
+		ID    id.ID
+		Owner bool
+	}
+	rows, err := db.Select[row](ctx, tx, `select id, type = 'owner' as owner from contact where team_id = @team and id = any(@ids::uuid[]) for share`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read owners: %w", err)
+	}
+	owners := map[id.ID]bool{}
+	for _, r := range rows {
+		owners[r.ID] = r.Owner
+	}
+	var issues []apierr.Issue
+	for i, m := range members {
+		where := append(slices.Clone(path), i, "contactId")
+		switch owner, known := owners[m.ContactID]; {
+		case !known:
+			issues = append(issues, at("Contact does not exist", "notFound", where...))
+		case !owner:
+			issues = append(issues, at("Contact is not an owner", "notOwner", where...))
+		}
+	}
+	return issues, nil
+}
+
+// savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never overlap.
+func savePeriod(ctx context.Context, tx *db.Tx, p, ended *Period, isNew bool) error {
+	var stmts []db.Stmt
+	if ended != nil {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
+			Args: db.Args{"team": tx.Team, "id": ended.ID, "end": ended.EndAt, "now": tx.Now},
+		})
+	}
+	s := db.Stmt{
+		SQL: `update listing_ownership_period set start_at = @start, end_at = @end, business_model = @model, reserve = @reserve,
+			set_listing_inactive = @inactive, updated_at = @now where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": p.ID, "start": p.StartAt, "end": p.EndAt, "model": p.BusinessModel, "reserve": p.Reserve,
+			"inactive": p.SetListingInactive, "now": tx.Now,
+		},
+	}
+	if isNew {
+		s.SQL = `insert into listing_ownership_period
+				(team_id, id, listing_id, start_at, end_at, business_model, reserve, set_listing_inactive, created_at, updated_at)
+			values (@team, @id, @listing, @start, @end, @model, @reserve, @inactive, @now, @now)`
+		s.Args["listing"] = p.ListingID
+	}
+	contacts, splits := make([]id.ID, len(p.Members)), make([]int64, len(p.Members))
+	for i, m := range p.Members {
+		contacts[i], splits[i] = m.ContactID, m.Split
+	}
+	stmts = append(stmts, s,
+		db.Stmt{
+			SQL:  `delete from listing_ownership_member where team_id = @team and period_id = @id`,
+			Args: db.Args{"team": tx.Team, "id": p.ID},
+		},
+		db.Stmt{
+			SQL: `insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
+				select @team, @id, m.position, m.contact_id, m.split
+				from unnest(@contacts::uuid[], @splits::bigint[]) with ordinality m (contact_id, split, position)`,
+			Args: db.Args{"team": tx.Team, "id": p.ID, "contacts": contacts, "splits": splits},
+		})
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("write ownership period: %w", err)
+	}
+	return nil
+}
+
+// periodUsage lists what keeps a period from being deleted.
+func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error) {
+	return db.Select[string](ctx, tx, `
+		select 'journalEntries' where exists (select from ledger_entry where team_id = @team and ownership_period_id = @id)
+		union all
+		select 'ownerStatements' where exists (select from statement where team_id = @team and ownership_period_id = @id)`,
+		db.Args{"team": tx.Team, "id": period})
+}
+
+// removePeriod deletes a period; the extended one, unless it is nil, ends where it would have.
+func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
+	stmts := []db.Stmt{{
+		SQL:  `delete from listing_ownership_period where team_id = @team and id = @id`,
+		Args: db.Args{"team": tx.Team, "id": p.ID},
+	}}
+	if extended != nil {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
+			Args: db.Args{"team": tx.Team, "id": extended.ID, "end": p.EndAt, "now": tx.Now},
+		})
+	}
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("delete ownership period: %w", err)
+	}
+	return nil
+}
+
+// archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance stands a day before its
+// period, which keeps one day at least.
+func archivePeriod(ctx context.Context, tx *db.Tx, period id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now
+		from (select greatest(
+			(select max(txn_at) from ledger_entry where team_id = @team and ownership_period_id = @id),
+			(select max(end_at) from statement where team_id = @team and ownership_period_id = @id)) as day) used
+		where p.team_id = @team and p.id = @id`, db.Args{"team": tx.Team, "id": period, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("archive ownership period: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+package listing
+
+import (
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/parts"
+)
+
+// Part is listings and their owners; journals follow them.
+func Part(journals ledger.Sources) parts.Part {
+	return parts.Part{Endpoints: endpoints(journals)}
+}

@@ -1,0 +1,215 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+	"stayledger/platform/render"
+)
+
+// entrySelection are the filters of GET /reports/journal-entries, and the columns.
+type entrySelection struct {
+	report.Selection
+	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
+	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+}
+
+// managerEntrySelection is the period of a manager statement, and the columns of the entries behind it.
+type managerEntrySelection struct {
+	report.ManagerPeriod
+	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
+	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+}
+
+// entryColumn is a column of journal entries.
+type entryColumn string
+
+// Enum lists the columns in their own order.
+func (entryColumn) Enum() []string { return namesOf(entryCells) }
+
+// entryCell is a column of journal entries. Names come from dictionaries where a team has few, by a query of ids and texts; from a join
+// otherwise, an entry being joined to at most one row.
+type entryCell struct {
+	sqlColumn
+	names, join string
+}
+
+// entryCells are the columns. Debit and credit are empty where there is none, and amount is one less the other.
+var entryCells = []entryCell{
+	entryOf("id", render.ID, "e.id"),
+	entryOf("txnCode", render.ID, "e.txn_code"),
+	entryOf("uniqueRef", render.ID, "e.ref"),
+	entryOf("ledger", render.Text, "e.ledger"),
+	entryOf("status", render.Text, "e.status"),
+	entryOf("txnAt", render.Date, "e.txn_at"),
+	entryOf("accountId", render.ID, "e.account_id"),
+	entryOf("accountCode", render.ID, "e.account_id").named("select id, code as text from account where team_id = @team"),
+	entryOf("account", render.Text, "e.account_id").named("select id, name as text from account where team_id = @team"),
+	entryOf("category", render.Text, "e.account_id").named(`select a.id, c.name as text from account a
+		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
+	entryOf("classification", render.Text, "e.account_id").named(`select a.id, c.classification as text from account a
+		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
+	entryOf("debit", render.Amount, "case when e.cent_total > 0 then e.cent_total end"),
+	entryOf("credit", render.Amount, "case when e.cent_total < 0 then -e.cent_total end"),
+	entryOf("amount", render.Amount, "e.cent_total"),
+	entryOf("currency", render.Currency, "e.currency"),
+	entryOf("party", render.Text, "e.party"),
+	entryOf("listingId", render.ID, "e.listing_id"),
+	entryOf("listing", render.Text, "e.listing_id").named("select id, name as text from listing where team_id = @team"),
+	entryOf("ownershipPeriodId", render.ID, "e.ownership_period_id"),
+	entryOf("contactId", render.ID, "e.contact_id"),
+	entryOf("contact", render.Text, "c.name").joined("left join contact c on c.team_id = @team and c.id = e.contact_id"),
+	entryOf("reservationId", render.ID, "e.reservation_id"),
+	entryOf("confirmationCode", render.ID, "r.confirmation_code").joined(joinReservation),
+	entryOf("guestName", render.Text, "r.guest_name").joined(joinReservation),
+	entryOf("transactionId", render.ID, "e.transaction_id"),
+	entryOf("recurringFeeId", render.ID, "e.recurring_fee_id"),
+	entryOf("recurringFee", render.Text, "e.recurring_fee_id").named("select id, name as text from fee where team_id = @team"),
+	entryOf("ownerStatementId", render.ID, "e.statement_id"),
+	entryOf("triggerType", render.Text, "e.trigger_type"),
+	entryOf("description", render.Text, "e.description"),
+	entryOf("createdAt", render.Instant, "e.created_at"),
+}
+
+const joinReservation = "left join reservation r on r.team_id = @team and r.id = e.reservation_id"
+
+func entryOf(name string, kind render.Kind, sql string) entryCell {
+	return entryCell{sqlColumn: sqlColumn{render.Column{Name: name, Kind: kind}, sql}}
+}
+
+func (c entryCell) named(query string) entryCell {
+	c.names = query
+	return c
+}
+
+func (c entryCell) joined(join string) entryCell {
+	c.join = join
+	return c
+}
+
+// journalEntriesCSV is EXP-P17.
+func journalEntriesCSV() Declaration[entrySelection] {
+	return Declaration[entrySelection]{
+		Path: "/reports/journal-entries/csv", ID: "JournalEntriesCSV", Tag: "Reports", Summary: "Export journal entries as CSV",
+		Doc: "One row per entry, by day unless sorted otherwise. Debit and credit are positive, amount is debit less credit; all three can be added up. " +
+			"Without `ledger` the historical ledger is left out, without `status` inactive entries are.",
+		Format: CSV, Scopes: []string{"reports:export"}, Name: "journal-entries",
+		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (Size, error) {
+			return countEntries(ctx, tx, report.EntryQuery(s.Selection))
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *Sink) error {
+			return writeEntries(ctx, tx, out, entryList{report.EntryQuery(s.Selection), s.Columns, string(s.Sort), !s.Indexed()})
+		},
+	}
+}
+
+// managerEntriesCSV is EXP-P22.
+func managerEntriesCSV() Declaration[managerEntrySelection] {
+	return Declaration[managerEntrySelection]{
+		Path: "/reports/manager-statements/detail/journal-entries/csv", ID: "ManagerStatementEntriesCSV", Tag: "Reports",
+		Summary: "Export the journal entries behind a manager statement as CSV",
+		Doc: "One row per entry of the manager in the trust ledger, bank and guest accounts aside. What the amounts add up to, with the opposite sign, is " +
+			"the statement's net income, adjustments and transfers.",
+		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statement-entries",
+		Check: checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (Size, error) {
+			q, err := report.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			if err != nil {
+				return Size{}, err
+			}
+			return countEntries(ctx, tx, q)
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *Sink) error {
+			q, err := report.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			if err != nil {
+				return err
+			}
+			return writeEntries(ctx, tx, out, entryList{q, s.Columns, string(s.Sort), false})
+		},
+	}
+}
+
+// countEntries counts without the joins, since no condition names them.
+func countEntries(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
+	q.From = "ledger_entry e"
+	return countRows(ctx, tx, q)
+}
+
+// entryList is what is written of entries.
+type entryList struct {
+	query   page.Query
+	columns []entryColumn
+	sort    string
+	// daily lists have no shorter way to their entries than by day.
+	daily bool
+}
+
+// rows joins what the columns need, and nothing else.
+func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
+	cells := chosen(entryCells, l.columns)
+	rows = &rowList{columns: make([]sqlColumn, len(cells)), names: map[int]dictionary{}, query: l.query, sort: l.sort}
+	dictionaries = map[int]string{}
+	rows.query.From = "ledger_entry e"
+	if strings.TrimPrefix(l.sort, "-") == "account" {
+		rows.query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
+	}
+	for i := range cells {
+		rows.columns[i] = cells[i].sqlColumn
+		if join := cells[i].join; join != "" && !strings.Contains(rows.query.From, join) {
+			rows.query.From += " " + join
+		}
+		if cells[i].names != "" {
+			dictionaries[i] = cells[i].names
+		}
+	}
+	return rows, dictionaries
+}
+
+// inOrder reports whether the index that leads to the entries by day has them in the order of the list.
+func (l *entryList) inOrder() bool {
+	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
+}
+
+// unsorted keeps the server from sorting what an index has in order. Teams differ so much in size that its estimate for one of them can be
+// off by any factor, and a sort it takes for small does not fit into memory.
+const unsorted = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
+
+func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {
+	rows, dictionaries := l.rows()
+	for i, query := range dictionaries {
+		names, err := dictionaryOf(ctx, tx, query)
+		if err != nil {
+			return err
+		}
+		rows.names[i] = names
+	}
+	if l.inOrder() {
+		if _, err := tx.Exec(ctx, unsorted, nil); err != nil {
+			return fmt.Errorf("set the order of entries: %w", err)
+		}
+	}
+	return rows.write(ctx, tx, out)
+}
+
+func dictionaryOf(ctx context.Context, tx *db.Tx, query string) (dictionary, error) {
+	type entry struct {
+		ID   id.ID
+		Text *string
+	}
+	names := dictionary{}
+	err := db.Each(ctx, tx, db.Stmt{SQL: query, Args: db.Args{"team": tx.Team}}, func(e entry) error {
+		if e.Text != nil {
+			names[e.ID] = []byte(*e.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read names: %w", err)
+	}
+	return names, nil
+}

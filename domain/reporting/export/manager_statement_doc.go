@@ -1,0 +1,172 @@
+package export
+
+import (
+	"context"
+	"time"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// managerDocument is the selector of the PDF of manager statements: the filters of their list, and the language.
+type managerDocument struct {
+	report.ManagerFilter
+	DocumentLocale
+}
+
+// managerDetailDocument is the selector of the PDF of one manager statement.
+type managerDetailDocument struct {
+	report.ManagerPeriod
+	DocumentLocale
+}
+
+// managerStatementPDF is EXP-P20.
+func managerStatementPDF() Declaration[managerDetailDocument] {
+	return Declaration[managerDetailDocument]{
+		Path: "/reports/manager-statements/detail/pdf", ID: "ManagerStatementPDF", Tag: "Reports", Summary: "Export a manager statement as PDF",
+		Doc:    "How the manager's part of the trust rolled forward over a period, its accounts by section, and how much of it can be drawn at its end.",
+		Format: PDF, Scopes: []string{"pm-statements:export"}, Name: "manager-statement",
+		Check: checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (Size, error) {
+			accounts, err := countAccounts(ctx, tx)
+			return pagesOf(accounts), err
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *Sink) error {
+			d, err := report.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			if err != nil {
+				return err
+			}
+			doc, err := reportHead(ctx, tx, d.Currency, d.EndAt)
+			if err != nil {
+				return err
+			}
+			doc.Locale = s.Locale
+			managerStatementDoc(&doc, d)
+			return writeReport(out, &doc)
+		},
+	}
+}
+
+func managerStatementDoc(doc *render.ReportDoc, d *report.ManagerDetail) {
+	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
+	doc.Facts = []render.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
+	for _, line := range d.Summary {
+		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+	}
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		if len(s.Accounts) == 0 {
+			continue
+		}
+		t := render.ReportTable{Title: s.Name, Columns: append([]render.ReportColumn{textColumn("Account"), textColumn("Category")}, amountColumns("Amount")...)}
+		for n := range s.Accounts {
+			a := &s.Accounts[n]
+			t.Rows = append(t.Rows, render.ReportRow{Cells: []any{codeAndName(a.Code, a.Name), a.Category.Name, a.CentTotal}})
+		}
+		t.Total = &render.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
+		doc.Tables = append(doc.Tables, t)
+	}
+	t := render.ReportTable{Title: "Available balance", Columns: append([]render.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...)}
+	t.Rows = append(t.Rows, render.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
+	for i := range d.AssetsAndLiabilities {
+		r := &d.AssetsAndLiabilities[i]
+		t.Rows = append(t.Rows, render.ReportRow{Cells: []any{r.Name, r.CentTotal}})
+	}
+	t.Total = &render.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
+	doc.Tables = append(doc.Tables, t)
+	if d.Financials.AvailableBalance < 0 {
+		doc.Notes = append(doc.Notes, "The available balance is negative: money that is held for others covers the manager's part.")
+	}
+}
+
+// wholeMonths names a period of whole months; any other is told by its days alone.
+func wholeMonths(first, last day.Day, locale string) string {
+	if first != first.FirstOfMonth() || last != last.LastOfMonth() {
+		return ""
+	}
+	return months(first, last, locale)
+}
+
+// managerStatementsPDF is EXP-P21.
+func managerStatementsPDF() Declaration[managerDocument] {
+	return Declaration[managerDocument]{
+		Path: "/reports/manager-statements/pdf", ID: "ManagerStatementsPDF", Tag: "Reports", Summary: "Export manager statements as PDF",
+		Doc:    "A table of the selected months, newest first, with the way from each balance at the start to the one at the end.",
+		Format: PDF, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
+		Check: checkCurrency(func(s *managerDocument) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
+			all, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			return pagesOf(Size{Rows: int64(len(all))}), err
+		},
+		Render: renderManagerStatements,
+	}
+}
+
+func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *Sink) error {
+	currency, err := report.Currency(ctx, tx, s.Currency)
+	if err != nil {
+		return err
+	}
+	all, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+	if err != nil {
+		return err
+	}
+	last := day.Of(tx.Now)
+	if s.Year != nil {
+		last = day.Month{Year: int(*s.Year), Month: time.December}.Last()
+	}
+	if len(all) > 0 {
+		last = all[0].EndAt
+	}
+	doc, err := reportHead(ctx, tx, currency, last)
+	if err != nil {
+		return err
+	}
+	doc.Title, doc.Locale = "Manager statements", s.Locale
+	doc.Facts = []render.Fact{{Label: "Currency", Value: doc.Currency}}
+	if len(all) == 0 {
+		doc.Notes = []string{"No month of the manager statements is selected."}
+		return writeReport(out, &doc)
+	}
+	managerStatementsDoc(&doc, all)
+	return writeReport(out, &doc)
+}
+
+func managerStatementsDoc(doc *render.ReportDoc, all []report.ManagerMonth) {
+	newest, oldest := &all[0], &all[len(all)-1]
+	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
+	doc.Facts = append([]render.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
+	t := render.ReportTable{Columns: append(
+		[]render.ReportColumn{textColumn("Month")},
+		amountColumns("Balance start", "Net revenue", "Expenses", "Net income", "Adjustments", "Transfers", "Balance end")...,
+	)}
+	var sum report.ManagerFinancials
+	for i := range all {
+		f := &all[i].Financials
+		t.Rows = append(t.Rows, render.ReportRow{Cells: []any{
+			months(all[i].StartAt, all[i].EndAt, doc.Locale), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
+		}})
+		for _, add := range []struct{ to, cents *money.Cents }{
+			{&sum.NetRevenue, &f.NetRevenue},
+			{&sum.Expenses, &f.Expenses},
+			{&sum.NetIncome, &f.NetIncome},
+			{&sum.Adjustments, &f.Adjustments},
+			{&sum.Transfers, &f.Transfers},
+		} {
+			*add.to += *add.cents
+		}
+	}
+	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
+	t.Total = &render.ReportRow{Cells: []any{"Total", start, sum.NetRevenue, sum.Expenses, sum.NetIncome, sum.Adjustments, sum.Transfers, end}}
+	doc.Tables = []render.ReportTable{t}
+	doc.Summary = []render.SummaryLine{
+		{Label: "Balance start", Cents: start},
+		{Label: "Net income", Cents: sum.NetIncome},
+		{Label: "Adjustments", Cents: sum.Adjustments},
+		{Label: "Transfers", Cents: sum.Transfers},
+		{Label: "Balance end", Cents: end, Emphasis: true},
+	}
+}

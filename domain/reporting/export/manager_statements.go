@@ -1,0 +1,151 @@
+package export
+
+import (
+	"context"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// managerSelection are the filters of GET /reports/manager-statements, and the columns.
+type managerSelection struct {
+	report.ManagerFilter
+	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+}
+
+// managerColumn is a column of the manager statements.
+type managerColumn string
+
+// Enum lists the columns in their own order.
+func (managerColumn) Enum() []string { return namesOf(managerCells) }
+
+var managerCells = []goColumn[report.ManagerMonth]{
+	{render.Column{Name: "startAt", Kind: render.Date}, func(m *report.ManagerMonth) any { return m.StartAt }},
+	{render.Column{Name: "endAt", Kind: render.Date}, func(m *report.ManagerMonth) any { return m.EndAt }},
+	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceStart }},
+	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetRevenue }},
+	{render.Column{Name: "expenses", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Expenses }},
+	{render.Column{Name: "netIncome", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetIncome }},
+	{render.Column{Name: "adjustments", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Adjustments }},
+	{render.Column{Name: "transfers", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Transfers }},
+	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceEnd }},
+	{render.Column{Name: "currency", Kind: render.Currency}, func(m *report.ManagerMonth) any { return string(m.Currency) }},
+}
+
+// managerStatementsCSV is EXP-P18.
+func managerStatementsCSV() Declaration[managerSelection] {
+	return Declaration[managerSelection]{
+		Path: "/reports/manager-statements/csv", ID: "ManagerStatementsCSV", Tag: "Reports", Summary: "Export manager statements as CSV",
+		Doc:    "One row per month, newest first, with the signs that the statements have.",
+		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
+		Check: checkCurrency(func(s *managerSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (Size, error) {
+			months, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			return Size{Rows: int64(len(months))}, err
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *Sink) error {
+			months, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			if err != nil {
+				return err
+			}
+			return writeTable(out, chosen(managerCells, s.Columns), all(months))
+		},
+	}
+}
+
+// managerDetailSelection are the filters of GET /reports/manager-statements/detail, and the columns.
+type managerDetailSelection struct {
+	report.ManagerPeriod
+	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+}
+
+// managerDetailColumn is a column of a manager statement.
+type managerDetailColumn string
+
+// Enum lists the columns in their own order.
+func (managerDetailColumn) Enum() []string { return namesOf(managerDetailCells(nil)) }
+
+// managerLine is a row of a manager statement: an account, or something else that the balance is made of.
+type managerLine struct {
+	section, row string
+	account      *report.ManagerAccount
+	cents        money.Cents
+}
+
+// The sections of the rows that are no accounts, beside report.SectionID.
+const (
+	sectionStart  = "balance-start"
+	sectionAssets = "assets-and-liabilities"
+)
+
+// managerLines add up to the available balance, and without the assets and liabilities to the balance at the end.
+func managerLines(d *report.ManagerDetail) []managerLine {
+	lines := []managerLine{{section: sectionStart, row: "Balance start", cents: d.Financials.BalanceStart}}
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		for n := range s.Accounts {
+			a := &s.Accounts[n]
+			lines = append(lines, managerLine{string(s.ID), a.Name, a, a.CentTotal})
+		}
+	}
+	for i := range d.AssetsAndLiabilities {
+		r := &d.AssetsAndLiabilities[i]
+		lines = append(lines, managerLine{section: sectionAssets, row: r.Name, cents: r.CentTotal})
+	}
+	return lines
+}
+
+func managerDetailCells(d *report.ManagerDetail) []goColumn[managerLine] {
+	ofAccount := func(value func(a *report.ManagerAccount) any) func(*managerLine) any {
+		return func(l *managerLine) any {
+			if l.account == nil {
+				return nil
+			}
+			return value(l.account)
+		}
+	}
+	return []goColumn[managerLine]{
+		{render.Column{Name: "startAt", Kind: render.Date}, func(*managerLine) any { return d.StartAt }},
+		{render.Column{Name: "endAt", Kind: render.Date}, func(*managerLine) any { return d.EndAt }},
+		{render.Column{Name: "section", Kind: render.Text}, func(l *managerLine) any { return l.section }},
+		{render.Column{Name: "categoryId", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.ID })},
+		{render.Column{Name: "category", Kind: render.Text}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.Name })},
+		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.ID })},
+		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Code })},
+		{render.Column{Name: "name", Kind: render.Text}, func(l *managerLine) any { return l.row }},
+		{render.Column{Name: "amount", Kind: render.Amount}, func(l *managerLine) any { return l.cents }},
+		{render.Column{Name: "currency", Kind: render.Currency}, func(*managerLine) any { return string(d.Currency) }},
+	}
+}
+
+// managerStatementCSV is EXP-P19.
+func managerStatementCSV() Declaration[managerDetailSelection] {
+	return Declaration[managerDetailSelection]{
+		Path: "/reports/manager-statements/detail/csv", ID: "ManagerStatementCSV", Tag: "Reports", Summary: "Export a manager statement as CSV",
+		Doc: "One row per account and one for every other figure: the balance at the start, the sections of the statement, and the assets and " +
+			"liabilities. All amounts add up to the available balance, those before the assets and liabilities to the balance at the end.",
+		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statement",
+		Check: checkCurrency(func(s *managerDetailSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailSelection) (Size, error) {
+			return countAccounts(ctx, tx)
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *Sink) error {
+			d, err := report.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			if err != nil {
+				return err
+			}
+			return writeTable(out, chosen(managerDetailCells(d), s.Columns), all(managerLines(d)))
+		},
+	}
+}
+
+// orNil is an id for a column of ids: nothing for none.
+func orNil(v *id.ID) any {
+	if v == nil || v.IsZero() {
+		return nil
+	}
+	return *v
+}

@@ -1,0 +1,131 @@
+package export
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/render"
+)
+
+// profitSelection are the filters of GET /reports/profit-and-loss, and the columns.
+type profitSelection struct {
+	report.ProfitFilter
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
+}
+
+// sheetSelection are the filters of GET /reports/balance-sheet, and the columns.
+type sheetSelection struct {
+	report.SheetFilter
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
+}
+
+// matrixColumn is a column of a report by account.
+type matrixColumn string
+
+// Enum lists the columns in their own order.
+func (matrixColumn) Enum() []string { return namesOf(matrixCells(nil)) }
+
+// valuesColumn stands for the columns of the view.
+const valuesColumn = "values"
+
+type matrixCell = goColumn[report.MatrixRow]
+
+// matrixCells are the columns that do not depend on the view.
+func matrixCells(m *report.Matrix) []matrixCell {
+	ofAccount := func(value func(a *report.AccountRef) any) func(*report.MatrixRow) any {
+		return func(r *report.MatrixRow) any {
+			if r.Account == nil {
+				return nil
+			}
+			return value(r.Account)
+		}
+	}
+	ofCategory := func(value func(c *report.Column) any) func(*report.MatrixRow) any {
+		return func(r *report.MatrixRow) any {
+			if r.Category == nil {
+				return nil
+			}
+			return value(r.Category)
+		}
+	}
+	return []matrixCell{
+		{render.Column{Name: "section", Kind: render.Text}, func(r *report.MatrixRow) any { return r.Section }},
+		{render.Column{Name: "categoryId", Kind: render.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
+		{render.Column{Name: "category", Kind: render.Text}, ofCategory(func(c *report.Column) any { return c.Title })},
+		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
+		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
+		{render.Column{Name: "account", Kind: render.Text}, func(r *report.MatrixRow) any { return r.Title }},
+		{render.Column{Name: valuesColumn, Kind: render.Amount}, nil},
+		{render.Column{Name: "total", Kind: render.Amount}, func(r *report.MatrixRow) any { return r.Total }},
+		{render.Column{Name: "currency", Kind: render.Currency}, func(*report.MatrixRow) any { return string(m.Currency) }},
+	}
+}
+
+// spread puts the columns of the view where values stands. A title that is taken already, such as of listings of the same name, is told apart
+// by its id.
+func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
+	at := slices.IndexFunc(cells, func(c matrixCell) bool { return c.Name == valuesColumn })
+	if at < 0 {
+		return cells
+	}
+	taken := map[string]int{}
+	for _, name := range matrixColumn("").Enum() {
+		taken[name]++
+	}
+	for _, c := range m.Columns {
+		taken[c.Title]++
+	}
+	values := make([]matrixCell, len(m.Columns))
+	for i, c := range m.Columns {
+		title := c.Title
+		if taken[title] > 1 || title == "" {
+			title = c.Title + " (" + c.ID + ")"
+		}
+		values[i] = matrixCell{render.Column{Name: title, Kind: render.Amount}, func(r *report.MatrixRow) any { return r.Values[i] }}
+	}
+	return slices.Concat(cells[:at], values, cells[at+1:])
+}
+
+func writeMatrix(out *Sink, m *report.Matrix, columns []matrixColumn) error {
+	return writeTable(out, spread(chosen(matrixCells(m), columns), m), all(m.Rows))
+}
+
+// profitCSV is EXP-P14.
+func profitCSV() Declaration[profitSelection] {
+	return Declaration[profitSelection]{
+		Path: "/reports/profit-and-loss/csv", ID: "ProfitAndLossCSV", Tag: "Reports", Summary: "Export a profit and loss as CSV",
+		Doc: "One row per account with a column for each of the view, named by its title. Revenue and costs are positive, as in the report: the net " +
+			"income is the section revenue less the section expense.",
+		Format: CSV, Scopes: []string{"reports:export"}, Name: "profit-and-loss",
+		Check: checkCurrency(func(s *profitSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (Size, error) { return countAccounts(ctx, tx) },
+		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *Sink) error {
+			m, err := report.ProfitMatrix(ctx, tx, s.ProfitFilter)
+			if err != nil {
+				return err
+			}
+			return writeMatrix(out, m, s.Columns)
+		},
+	}
+}
+
+// balanceSheetCSV is EXP-P15.
+func balanceSheetCSV() Declaration[sheetSelection] {
+	return Declaration[sheetSelection]{
+		Path: "/reports/balance-sheet/csv", ID: "BalanceSheetCSV", Tag: "Reports", Summary: "Export a balance sheet as CSV",
+		Doc: "One row per account and one each for the balances of owners and manager, with a column for each of the view, named by its title. Assets are " +
+			"debit positive, all else is credit positive: the section assets equals liabilities and balances.",
+		Format: CSV, Scopes: []string{"reports:export"}, Name: "balance-sheet",
+		Check: checkCurrency(func(s *sheetSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (Size, error) { return countAccounts(ctx, tx) },
+		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *Sink) error {
+			m, err := report.SheetMatrix(ctx, tx, s.SheetFilter)
+			if err != nil {
+				return err
+			}
+			return writeMatrix(out, m, s.Columns)
+		},
+	}
+}

@@ -1,0 +1,181 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"stayledger/domain/property/contact"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/render"
+)
+
+// senderOf is the letterhead of the team.
+func senderOf(ctx context.Context, tx *db.Tx) (render.StatementTeam, error) {
+	type row struct {
+		Name    string
+		Email   *string
+		Phone   *string
+		Address *contact.Address
+		Logo    []byte
+	}
+	r, err := db.Get[row](ctx, tx, `
+		select coalesce(nullif(company_name, ''), name) as name, coalesce(nullif(support_email, ''), email) as email, phone,
+			coalesce(statement_address, billing_address) as address,
+			(select content from team_logo where team_id = @team) as logo
+		from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return render.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
+	}
+	out := render.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
+	if r.Email != nil {
+		out.Email = *r.Email
+	}
+	if r.Phone != nil {
+		out.Phone = *r.Phone
+	}
+	return out, nil
+}
+
+// addressLines are the lines of an address as an envelope has them.
+func addressLines(a *contact.Address) []string {
+	if a == nil {
+		return nil
+	}
+	region := a.StateCode
+	if region == "" {
+		region = a.State
+	}
+	place := strings.TrimSpace(region + " " + a.PostalCode)
+	if a.City != "" && place != "" {
+		place = a.City + ", " + place
+	} else {
+		place = a.City + place
+	}
+	var lines []string
+	for _, line := range []string{a.Line1, a.Line2, place} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 && a.Full != "" {
+		lines = []string{a.Full}
+	}
+	return lines
+}
+
+// background is what the documents of statements show beside the statements.
+type background struct {
+	addresses map[id.ID]*contact.Address
+	// unplaced are accounts by statement: see unplaced.
+	unplaced map[id.ID]map[id.ID]bool
+}
+
+func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
+	if b.addresses, err = addressesOf(ctx, tx, all); err != nil {
+		return b, err
+	}
+	b.unplaced, err = unplaced(ctx, tx, all)
+	return b, err
+}
+
+// document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its month, so that the same
+// statement gives the same bytes whenever it is rendered.
+func (b *background) document(s *statement.Detail, sender *render.StatementTeam) render.StatementDoc {
+	listing, owner := b.listingAddress(s), b.ownerAddress(s)
+	doc := render.StatementDoc{
+		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
+		Statement: render.StatementRef{
+			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
+		},
+		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
+	}
+	if s.Layout != nil && !s.Layout.ShowTeamEmail {
+		doc.Team.Email = ""
+	}
+	for _, share := range s.Shares {
+		doc.Owners = append(doc.Owners, render.StatementOwner{
+			Name: share.Name, Address: addressLines(owner(share.ContactID)), SplitPercent: percent(share.Split), ShareCents: share.Amount,
+		})
+	}
+	for _, line := range s.Summary {
+		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+	}
+	showEntries(&doc, s, b.unplaced[s.ID])
+	return doc
+}
+
+// listingAddress is the listing's, as a published statement keeps it.
+func (b *background) listingAddress(s *statement.Detail) *contact.Address {
+	if s.Words != nil {
+		return s.Words.Listing.Address
+	}
+	return b.addresses[s.Listing.ID]
+}
+
+// ownerAddress gives the addresses of owners, as a published statement keeps them.
+func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Address {
+	return func(owner id.ID) *contact.Address {
+		if s.Words != nil {
+			if kept, known := s.Words.Owners[owner]; known {
+				return kept.Address
+			}
+		}
+		return b.addresses[owner]
+	}
+}
+
+func statusText(s statement.Status) string {
+	switch s {
+	case statement.Draft:
+		return "Draft"
+	case statement.InReview:
+		return "In review"
+	case statement.Published:
+		return "Published"
+	}
+	return string(s)
+}
+
+// percent writes parts per 100000 with as many places as they need.
+func percent(split int64) string {
+	if split < 0 {
+		return "−" + percent(-split)
+	}
+	whole, rest := split/1000, split%1000
+	if rest == 0 {
+		return fmt.Sprintf("%d%%", whole)
+	}
+	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
+}
+
+// addressesOf are the addresses of the listings and of the owners, by id.
+func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
+	type row struct {
+		ID      id.ID
+		Address *contact.Address
+	}
+	var listings, owners []id.ID
+	for i := range all {
+		listings = append(listings, all[i].Listing.ID)
+		for k := range all[i].Shares {
+			owners = append(owners, all[i].Shares[k].ContactID)
+		}
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select id, address from listing where team_id = @team and id = any(@listings)
+		union all
+		select id, address from contact where team_id = @team and id = any(@owners)`,
+		db.Args{"team": tx.Team, "listings": listings, "owners": owners})
+	if err != nil {
+		return nil, fmt.Errorf("read addresses: %w", err)
+	}
+	out := make(map[id.ID]*contact.Address, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Address
+	}
+	return out, nil
+}

@@ -1,0 +1,154 @@
+package export
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/render"
+)
+
+// statementSelection are the filters of GET /statements, and the language of the document.
+type statementSelection struct {
+	statement.Filter
+	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
+}
+
+// statementsPDF is EXP-P11.
+func statementsPDF() Declaration[statementSelection] {
+	return Declaration[statementSelection]{
+		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
+		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + refusals,
+		Format: PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
+		Check:  checkStatements,
+		Count:  countStatements,
+		Render: renderStatements,
+	}
+}
+
+// statementsPDFBatch is EXP-P12.
+func statementsPDFBatch() Declaration[statementSelection] {
+	return Declaration[statementSelection]{
+		Path: "/statements/pdf/batch", ID: "StatementsPDFBatch", Tag: "Statements", Summary: "Export owner statements as PDFs in a ZIP",
+		Doc:    "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
+		Format: ZIP, Scopes: []string{"statements:export"}, Name: "owner-statements", PostOnly: true,
+		Check:  checkStatements,
+		Count:  countStatements,
+		Render: renderStatementBatch,
+	}
+}
+
+const refusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the selection names has no " +
+	"owner, and with 400 and the issue selectionEmpty when it selects nothing."
+
+var errWithoutOwners = apierr.New(apierr.CodeBadRequest, "", "Ownership periods have no owner")
+
+type withoutOwners struct {
+	Reason             string  `json:"reason"`
+	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
+}
+
+// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it, for EXP-21 to EXP-25.
+func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
+	named, _ := slices.Concat(f.PeriodIDs, f.OwnershipPeriodIDs).Parts()
+	if len(named) == 0 {
+		return nil
+	}
+	orphans, err := db.Select[id.ID](ctx, tx, `
+		select p.id from listing_ownership_period p where p.team_id = @team and p.id = any(@ids) and not exists (
+			select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id)
+		order by p.id`, db.Args{"team": tx.Team, "ids": named})
+	if err != nil {
+		return fmt.Errorf("check ownership periods: %w", err)
+	}
+	if len(orphans) > 0 {
+		return errWithoutOwners.With(withoutOwners{Reason: "ownershipPeriodsWithoutOwners", OwnershipPeriodIDs: orphans})
+	}
+	return nil
+}
+
+func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) error {
+	if err := checkOwners(ctx, tx, &s.Filter); err != nil {
+		return err
+	}
+	ids, err := statement.Select(ctx, tx, s.Filter)
+	if err == nil && len(ids) == 0 {
+		err = apierr.BadRequest.At(apierr.Issue{Message: "The selection holds no statement", Code: "selectionEmpty", Path: []any{}})
+	}
+	return err
+}
+
+// linesOfPage is about how many lines of a statement a page holds.
+const linesOfPage = 40
+
+// countStatements takes a page for every statement and one more for each forty of their lines.
+func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
+	n, err := statement.Count(ctx, tx, s.Filter)
+	if err != nil {
+		return Size{}, err
+	}
+	lines, err := statement.CountLines(ctx, tx, s.Filter)
+	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
+}
+
+// documents reads the selected statements, a hundred at a time, and tells that one is done when the next is asked for.
+func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[render.StatementDoc, error] {
+	return func(yield func(render.StatementDoc, error) bool) {
+		sender, err := senderOf(ctx, tx)
+		if err == nil {
+			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
+				b, err := backgroundOf(ctx, tx, all)
+				if err != nil {
+					return err
+				}
+				for i := range all {
+					doc := b.document(&all[i], &sender)
+					doc.Locale = s.Locale
+					if !yield(doc, nil) {
+						return errEnough
+					}
+					if err := out.Did(1); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(render.StatementDoc{}, err)
+		}
+	}
+}
+
+func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+	return render.OwnerStatements(out, documents(ctx, tx, s, out))
+}
+
+func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+	archive := zip.NewWriter(out)
+	names := fileNames{}
+	for doc, err := range documents(ctx, tx, s, out) {
+		if err != nil {
+			return err
+		}
+		// A PDF is compressed already.
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: names.of(&doc), Method: zip.Store, Modified: doc.Created})
+		if err != nil {
+			return fmt.Errorf("begin a statement in the archive: %w", err)
+		}
+		if err := render.OwnerStatement(entry, doc); err != nil {
+			return err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("finish the archive: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package export
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/render"
+)
+
+// owned names the owner in the path.
+type owned struct {
+	ContactID id.ID `path:"contactId" json:"contactId"`
+}
+
+// ownedColumnSelection is what an owner's statements are selected by, and the columns.
+type ownedColumnSelection struct {
+	report.SummaryPeriod
+	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
+}
+
+// ownedRows is the selector of the CSV of one owner.
+type ownedRows struct {
+	owned
+	ownedColumnSelection
+}
+
+// queuedRows is the input of its POST.
+type queuedRows struct {
+	owned
+	queued[ownedColumnSelection]
+}
+
+func (in *queuedRows) selector() *ownedRows { return &ownedRows{in.owned, in.Body} }
+
+// ownedColumn is a column of the CSV of one owner.
+type ownedColumn string
+
+// Enum lists the columns in their own order.
+func (ownedColumn) Enum() []string { return append(namesOf(ownedColumns), layoutColumns) }
+
+// layoutColumns stands for the columns of the layouts among those of the CSV.
+const layoutColumns = "layoutColumns"
+
+// ownedRow is a statement and its owner.
+type ownedRow struct {
+	contact  *report.SummaryContact
+	currency string
+	*report.OwnerStatement
+}
+
+// ownedColumns are the columns that every statement has, in the signs that owners see.
+var ownedColumns = []goColumn[ownedRow]{
+	{render.Column{Name: "contactId", Kind: render.ID}, func(r *ownedRow) any { return r.contact.ContactID }},
+	{render.Column{Name: "name", Kind: render.Text}, func(r *ownedRow) any { return r.contact.Name }},
+	{render.Column{Name: "listingId", Kind: render.ID}, func(r *ownedRow) any { return r.Listing.ID }},
+	{render.Column{Name: "listing", Kind: render.Text}, func(r *ownedRow) any { return r.Listing.Name }},
+	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(r *ownedRow) any { return r.OwnershipPeriodID }},
+	{render.Column{Name: "statementId", Kind: render.ID}, func(r *ownedRow) any { return r.ID }},
+	{render.Column{Name: "shortRef", Kind: render.ID}, func(r *ownedRow) any { return r.ShortRef }},
+	{render.Column{Name: "startAt", Kind: render.Date}, func(r *ownedRow) any { return r.StartAt }},
+	{render.Column{Name: "endAt", Kind: render.Date}, func(r *ownedRow) any { return r.EndAt }},
+	{render.Column{Name: "status", Kind: render.Text}, func(r *ownedRow) any { return r.Status }},
+	{render.Column{Name: "split", Kind: render.Text}, func(r *ownedRow) any { return percent(r.Split) }},
+	{render.Column{Name: "layoutId", Kind: render.ID}, func(r *ownedRow) any { return r.Layout.ID }},
+	{render.Column{Name: "layout", Kind: render.Text}, func(r *ownedRow) any { return r.Layout.Name }},
+	{render.Column{Name: "currency", Kind: render.Currency}, func(r *ownedRow) any { return r.currency }},
+	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.BalanceStart }},
+	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.NetRevenue }},
+	{render.Column{Name: "expenses", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Expenses }},
+	{render.Column{Name: "netIncome", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.NetIncome }},
+	{render.Column{Name: "payouts", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Payouts }},
+	{render.Column{Name: "adjustments", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Adjustments }},
+	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.BalanceEnd }},
+	{render.Column{Name: "reserve", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
+}
+
+// laidColumn is a column of a layout.
+type laidColumn struct{ kind, section, column string }
+
+func (c laidColumn) value(r *ownedRow) any {
+	for i := range r.Sections {
+		s := &r.Sections[i]
+		if s.Kind != c.kind || s.Name != c.section {
+			continue
+		}
+		for n := range s.Columns {
+			if s.Columns[n].Name == c.column {
+				return s.Columns[n].Amount
+			}
+		}
+	}
+	return nil
+}
+
+// laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the other kind, says so.
+func laidColumns(layouts []report.LayoutSummary) []goColumn[ownedRow] {
+	var at []laidColumn
+	var out []goColumn[ownedRow]
+	for i := range layouts {
+		for j := range layouts[i].Sections {
+			s := &layouts[i].Sections[j]
+			for k := range s.Columns {
+				c := laidColumn{s.Kind, s.Name, s.Columns[k].Name}
+				if slices.Contains(at, c) {
+					continue
+				}
+				at = append(at, c)
+				name := c.section + ": " + c.column
+				if slices.ContainsFunc(out, func(o goColumn[ownedRow]) bool { return o.Name == name }) {
+					name += " (" + c.kind + ")"
+				}
+				out = append(out, goColumn[ownedRow]{render.Column{Name: name, Kind: render.Amount}, c.value})
+			}
+		}
+	}
+	return out
+}
+
+// columns puts those of the layouts where the selection wants them: at the end when it names none.
+func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[ownedRow] {
+	if len(s.Columns) == 0 {
+		return append(slices.Clone(ownedColumns), laid...)
+	}
+	var out []goColumn[ownedRow]
+	for _, name := range s.Columns {
+		if name == layoutColumns {
+			out = append(out, laid...)
+		} else {
+			out = append(out, chosen(ownedColumns, []ownedColumn{name})...)
+		}
+	}
+	return out
+}
+
+const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
+
+// checkOwned refuses a contact that is unknown.
+func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *report.SummaryPeriod) error {
+	if _, err := report.ReadSummaryContact(ctx, tx, o.ContactID); err != nil {
+		return err
+	}
+	return report.CheckCurrency(p.Currency)
+}
+
+// summaryDetailCSV is EXP-P29.
+func summaryDetailCSV() Declaration[ownedRows] {
+	return Declaration[ownedRows]{
+		Path: summaryPath + "/details/{contactId}/csv", ID: "OwnerStatementSummaryCSV", Tag: "Reports", Summary: "Export the statements behind an owner's summary as CSV",
+		Doc: "One row per statement: the owner's part of it, and of the columns with an amount of its layout. A column that a statement's layout " +
+			"does not have is empty." + ownedRefusals,
+		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summary",
+		Check: func(ctx context.Context, tx *db.Tx, s *ownedRows) error {
+			return checkOwned(ctx, tx, s.owned, &s.SummaryPeriod)
+		},
+		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (Size, error) {
+			n, err := report.CountOwnerStatements(ctx, tx, s.ContactID, &s.SummaryPeriod)
+			return Size{Rows: n}, err
+		},
+		Render: renderSummaryDetail,
+	}
+}
+
+// renderSummaryDetail holds an owner's statements in memory, since the columns are those of all their layouts.
+func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink) error {
+	var rows []ownedRow
+	d, err := report.ReadOwnerDetail(ctx, tx, s.ContactID, &s.SummaryPeriod, func(one *report.OwnerStatement) error {
+		rows = append(rows, ownedRow{OwnerStatement: one})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i].contact, rows[i].currency = &d.Contact, string(d.Currency)
+	}
+	return writeTable(out, s.columns(laidColumns(d.Layouts)), all(rows))
+}

@@ -1,0 +1,268 @@
+package export
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// rowsOfPage is about how many rows a page of a report holds.
+const rowsOfPage = 40
+
+// summaryDocument is the selector of the PDF of all owners.
+type summaryDocument struct {
+	report.SummaryFilter
+	DocumentLocale
+}
+
+// DocumentLocale is the language of a document. It is exported since the schema of a body leaves out what unexported types bring in.
+type DocumentLocale struct {
+	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
+}
+
+// summariesPDF is EXP-P31.
+func summariesPDF() Declaration[summaryDocument] {
+	return Declaration[summaryDocument]{
+		Path: summaryPath + "/pdf", ID: "OwnerStatementSummariesPDF", Tag: "Reports", Summary: "Export the owners' summaries as PDF",
+		Doc:    "A table of all owners with their parts of the selected statements." + summaryRefusals,
+		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summaries",
+		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error { return report.CheckCurrency(s.Currency) },
+		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
+			owners, _, err := report.CountOwnerSummaries(ctx, tx, &s.SummaryFilter)
+			return Size{Documents: 1, Pages: 1 + owners/rowsOfPage}, err
+		},
+		Render: renderSummaries,
+	}
+}
+
+func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Sink) error {
+	found, err := report.ReadOwnerSummaries(ctx, tx, &s.SummaryFilter)
+	if err != nil {
+		return err
+	}
+	doc, err := summaryHead(ctx, tx, &s.SummaryPeriod, s.Locale)
+	if err != nil {
+		return err
+	}
+	doc.Title, doc.Currency, doc.Summary = "Owner summaries", strings.ToUpper(string(found.Currency)), summaryLines(&found.Totals)
+	doc.Facts = []render.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
+	doc.Tables = []render.ReportTable{ownersTable(found)}
+	if err := render.Report(out, *doc); err != nil {
+		return err
+	}
+	return out.Did(1)
+}
+
+func ownersTable(found *report.AllSummaries) render.ReportTable {
+	adjusted := found.Totals.Adjustments != 0
+	cells := func(name string, f *report.SummaryFinancials) []any {
+		return append(append([]any{name}, figureCells(&f.SummaryFigures, adjusted)...), f.Reserve, f.CurrentBalance)
+	}
+	t := render.ReportTable{
+		Title: "Owners", Total: &render.ReportRow{Cells: cells("Total", &found.Totals)},
+		Columns: append(append([]render.ReportColumn{{Head: "Owner", Kind: render.ReportText}}, figureHeads(adjusted)...), amountHead("Reserve"), amountHead("Current balance")),
+	}
+	for i := range found.Owners {
+		o := &found.Owners[i]
+		row := render.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
+		if o.Contact.Email != nil {
+			row.Below = *o.Contact.Email
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data gives the same bytes.
+func summaryHead(ctx context.Context, tx *db.Tx, p *report.SummaryPeriod, locale string) (*render.ReportDoc, error) {
+	sender, err := senderOf(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	first, last := p.First(), p.Last()
+	return &render.ReportDoc{
+		Subtitle: months(first.Day, last.Day, locale), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
+	}, nil
+}
+
+// months are such as "January 2026 – February 2026", in the language of the locale.
+func months(first, last day.Day, locale string) string {
+	from, to := render.MonthText(first.String(), locale), render.MonthText(last.String(), locale)
+	if from == to {
+		return from
+	}
+	return from + " – " + to
+}
+
+func amountHead(name string) render.ReportColumn {
+	return render.ReportColumn{Head: name, Kind: render.ReportAmount}
+}
+
+// figureHeads are the columns of an owner's figures in a table, with the adjustments when there are any.
+func figureHeads(adjusted bool) []render.ReportColumn {
+	heads := []render.ReportColumn{amountHead("Balance start"), amountHead("Net revenue"), amountHead("Expenses"), amountHead("Payouts")}
+	if adjusted {
+		heads = append(heads, amountHead("Adjustments"))
+	}
+	return append(heads, amountHead("Balance end"))
+}
+
+func figureCells(f *report.SummaryFigures, adjusted bool) []any {
+	cells := []any{f.BalanceStart, f.NetRevenue, f.Expenses, f.Payouts}
+	if adjusted {
+		cells = append(cells, f.Adjustments)
+	}
+	return append(cells, f.BalanceEnd)
+}
+
+func summaryLines(f *report.SummaryFinancials) []render.SummaryLine {
+	lines := []render.SummaryLine{
+		{Label: "Balance start", Cents: f.BalanceStart},
+		{Label: "Net revenue", Cents: f.NetRevenue},
+		{Label: "Expenses", Cents: f.Expenses},
+		{Label: "Payouts", Cents: f.Payouts},
+	}
+	if f.Adjustments != 0 {
+		lines = append(lines, render.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
+	}
+	return append(lines, render.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
+}
+
+// ownedLocaleSelection is what an owner's statements are selected by, and the language.
+type ownedLocaleSelection struct {
+	report.SummaryPeriod
+	DocumentLocale
+}
+
+// ownedDocument is the selector of the PDF of one owner.
+type ownedDocument struct {
+	owned
+	ownedLocaleSelection
+}
+
+// queuedDocument is the input of its POST.
+type queuedDocument struct {
+	owned
+	queued[ownedLocaleSelection]
+}
+
+func (in *queuedDocument) selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
+
+// summaryDetailPDF is EXP-P30.
+func summaryDetailPDF() Declaration[ownedDocument] {
+	return Declaration[ownedDocument]{
+		Path: summaryPath + "/details/{contactId}/pdf", ID: "OwnerStatementSummaryPDF", Tag: "Reports", Summary: "Export the statements behind an owner's summary as PDF",
+		Doc:    "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
+		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summary",
+		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
+			return checkOwned(ctx, tx, s.owned, &s.SummaryPeriod)
+		},
+		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (Size, error) {
+			n, err := report.CountOwnerStatements(ctx, tx, s.ContactID, &s.SummaryPeriod)
+			return Size{Documents: 1, Pages: 1 + n/rowsOfPage}, err
+		},
+		Render: renderOwnerSummary,
+	}
+}
+
+func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *Sink) error {
+	doc, err := summaryHead(ctx, tx, &s.SummaryPeriod, s.Locale)
+	if err != nil {
+		return err
+	}
+	var statements []*report.OwnerStatement
+	d, err := report.ReadOwnerDetail(ctx, tx, s.ContactID, &s.SummaryPeriod, func(one *report.OwnerStatement) error {
+		statements = append(statements, one)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	doc.Title, doc.Currency, doc.Summary = "Owner summary", strings.ToUpper(string(d.Currency)), summaryLines(&d.Financials)
+	doc.Facts = ownerFacts(d, s.Locale)
+	if len(statements) > 0 {
+		doc.Tables = append(doc.Tables, ownerTable(d, statements, s.Locale))
+	}
+	for i := range d.Layouts {
+		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
+	}
+	if err := render.Report(out, *doc); err != nil {
+		return err
+	}
+	return out.Did(1)
+}
+
+func ownerFacts(d *report.OwnerDetail, locale string) []render.Fact {
+	facts := []render.Fact{{Label: "Owner", Value: d.Contact.Name}}
+	if d.Contact.Email != nil {
+		facts = append(facts, render.Fact{Label: "E-mail", Value: *d.Contact.Email})
+	}
+	cents := func(v money.Cents) string { return render.AmountText(v, string(d.Currency), locale) }
+	return append(
+		facts, render.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, render.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
+		render.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
+	)
+}
+
+func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, locale string) render.ReportTable {
+	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
+	t := render.ReportTable{
+		Title: "Statements", Total: &render.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.SummaryFigures, adjusted)...)},
+		Columns: append([]render.ReportColumn{
+			{Head: "Listing", Kind: render.ReportText}, {Head: "Month", Kind: render.ReportText}, {Head: "Share", Kind: render.ReportPercent},
+		}, figureHeads(adjusted)...),
+	}
+	for i, one := range statements {
+		if i > 0 {
+			t.Rows = append(t.Rows, between(statements[i-1], one)...)
+		}
+		t.Rows = append(t.Rows, render.ReportRow{
+			Cells: append([]any{one.Listing.Name, render.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
+			Below: statusText(one.Status),
+		})
+	}
+	return t
+}
+
+// between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap between them.
+func between(before, after *report.OwnerStatement) []render.ReportRow {
+	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
+	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
+		return nil
+	}
+	figures := figureCells(&report.SummaryFigures{Adjustments: change}, true)
+	for i := range figures {
+		if figures[i] != change {
+			figures[i] = nil
+		}
+	}
+	return []render.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
+}
+
+// layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand beside what they add up.
+func layoutTable(l *report.LayoutSummary) render.ReportTable {
+	t := render.ReportTable{Title: "By column: " + l.Name, Columns: []render.ReportColumn{
+		{Head: "Column", Kind: render.ReportText}, {Head: "Amount", Kind: render.ReportAmount},
+	}}
+	for i := range l.Sections {
+		s := &l.Sections[i]
+		t.Rows = append(t.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{s.Name}})
+		for k := range s.Columns {
+			row := render.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
+			if s.Columns[k].Type == layout.SubTotal {
+				row.Style = render.SubtotalRow
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}

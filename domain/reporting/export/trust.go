@@ -1,0 +1,314 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/bank"
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// trustSelection are the filters of GET /reports/trust-reconciliation, and the columns.
+type trustSelection struct {
+	report.TrustFilter
+	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+}
+
+// trustColumn is a column of the trust reconciliation.
+type trustColumn string
+
+// Enum lists the columns in their own order.
+func (trustColumn) Enum() []string { return namesOf(trustCells(nil)) }
+
+// trustLine is a row of the trust reconciliation; what it is about is set.
+type trustLine struct {
+	leg, row    string
+	status      string
+	account     *report.AccountRef
+	listingID   *id.ID
+	listing     string
+	periodID    *id.ID
+	contactID   *id.ID
+	contact     string
+	reservation *id.ID
+	transaction *id.ID
+	date        *day.Day
+	description string
+	cents       money.Cents
+}
+
+// The legs, and what is beside them.
+const (
+	legBank        = "bank"
+	legBook        = "book"
+	legLiabilities = "liabilities"
+	legDifference  = "difference"
+	legWarnings    = "warnings"
+)
+
+func trustCells(t *report.TrustReconciliation) []goColumn[trustLine] {
+	ofAccount := func(value func(a *report.AccountRef) any) func(*trustLine) any {
+		return func(l *trustLine) any {
+			if l.account == nil {
+				return nil
+			}
+			return value(l.account)
+		}
+	}
+	return []goColumn[trustLine]{
+		{render.Column{Name: "date", Kind: render.Date}, func(*trustLine) any { return t.Date }},
+		{render.Column{Name: "leg", Kind: render.Text}, func(l *trustLine) any { return l.leg }},
+		{render.Column{Name: "row", Kind: render.Text}, func(l *trustLine) any { return l.row }},
+		{render.Column{Name: "status", Kind: render.Text}, func(l *trustLine) any { return l.status }},
+		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
+		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
+		{render.Column{Name: "account", Kind: render.Text}, ofAccount(func(a *report.AccountRef) any { return a.Name })},
+		{render.Column{Name: "listingId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.listingID) }},
+		{render.Column{Name: "listing", Kind: render.Text}, func(l *trustLine) any { return l.listing }},
+		{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.periodID) }},
+		{render.Column{Name: "contactId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.contactID) }},
+		{render.Column{Name: "contact", Kind: render.Text}, func(l *trustLine) any { return l.contact }},
+		{render.Column{Name: "reservationId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.reservation) }},
+		{render.Column{Name: "transactionId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.transaction) }},
+		{render.Column{Name: "transactionDate", Kind: render.Date}, func(l *trustLine) any { return l.date }},
+		{render.Column{Name: "description", Kind: render.Text}, func(l *trustLine) any { return l.description }},
+		{render.Column{Name: "amount", Kind: render.Amount}, func(l *trustLine) any { return l.cents }},
+		{render.Column{Name: "currency", Kind: render.Currency}, func(*trustLine) any { return string(t.Currency) }},
+	}
+}
+
+// trustLines are the rows: those of a leg add up to it.
+func trustLines(t *report.TrustReconciliation, places map[id.ID]string) []trustLine {
+	var lines []trustLine
+	for i := range t.Bank.Accounts {
+		lines = append(lines, bankLines(&t.Bank.Accounts[i])...)
+	}
+	for i := range t.Book.Accounts {
+		a := &t.Book.Accounts[i]
+		lines = append(lines, trustLine{leg: legBook, row: "bookBalance", account: &a.Account, cents: a.CentTotal})
+	}
+	lines = append(lines, liabilityLines(&t.Liabilities)...)
+	lines = append(
+		lines, trustLine{leg: legDifference, row: "bankToBook", cents: t.Difference.BankToBook},
+		trustLine{leg: legDifference, row: "bookToLiabilities", cents: t.Difference.BookToLiabilities},
+	)
+	accounts := map[id.ID]*report.AccountRef{}
+	for i := range t.Bank.Accounts {
+		accounts[t.Bank.Accounts[i].Account.ID] = &t.Bank.Accounts[i].Account
+	}
+	for i := range t.Warnings {
+		lines = append(lines, warningLines(&t.Warnings[i], accounts, places)...)
+	}
+	return lines
+}
+
+// warningLines are the places of a finding; the smallest, beyond those that the report shows, are one row.
+func warningLines(w *report.TrustWarning, accounts map[id.ID]*report.AccountRef, places map[id.ID]string) []trustLine {
+	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
+	for i := range w.Items {
+		item := &w.Items[i]
+		line := trustLine{
+			leg: legWarnings, row: string(w.Code), status: w.Severity, listingID: item.ListingID, periodID: item.OwnershipPeriodID,
+			reservation: item.ReservationID, transaction: item.TransactionID, description: w.Message, cents: item.CentTotal,
+		}
+		if item.ListingID != nil {
+			line.listing = places[*item.ListingID]
+		}
+		if item.AccountID != nil {
+			line.account = accounts[*item.AccountID]
+		}
+		for _, v := range []*id.ID{item.ReservationID, item.TransactionID, item.BankRecordID} {
+			if v != nil && places[*v] != "" {
+				line.description += ": " + places[*v]
+			}
+		}
+		rest -= item.CentTotal
+		lines = append(lines, line)
+	}
+	if more := w.Count - len(w.Items); more > 0 {
+		lines = append(lines, trustLine{
+			leg: legWarnings, row: string(w.Code), status: w.Severity, description: fmt.Sprintf("%s: %d more", w.Message, more), cents: rest,
+		})
+	}
+	return lines
+}
+
+// bankLines are what the adjusted balance of an account is made of. Of what the bank has not seen yet the largest are told apart; the rest is
+// one row.
+func bankLines(a *report.BankAccount) []trustLine {
+	lines := []trustLine{{leg: legBank, row: "statementBalance", account: &a.Account, date: a.StatementAt, cents: a.StatementBalance}}
+	transit, outstanding := a.DepositsInTransit, a.OutstandingPayments
+	for i := range a.Uncleared {
+		u := &a.Uncleared[i]
+		line := trustLine{
+			leg: legBank, row: "depositsInTransit", account: &a.Account, transaction: u.TransactionID, date: &u.Date, description: u.Description, cents: u.Open,
+		}
+		if u.Open < 0 {
+			line.row = "outstandingPayments"
+			outstanding -= u.Open
+		} else {
+			transit -= u.Open
+		}
+		lines = append(lines, line)
+	}
+	if transit != 0 {
+		lines = append(lines, trustLine{leg: legBank, row: "depositsInTransit", account: &a.Account, description: smaller, cents: transit})
+	}
+	if outstanding != 0 {
+		lines = append(lines, trustLine{leg: legBank, row: "outstandingPayments", account: &a.Account, description: smaller, cents: outstanding})
+	}
+	return lines
+}
+
+const smaller = "Smaller amounts together"
+
+// guestFigures are the parts of a guest split in the order of the report.
+func guestFigures(g *report.GuestSplit) []struct {
+	Status report.Occupancy
+	*report.GuestFigure
+} {
+	return []struct {
+		Status report.Occupancy
+		*report.GuestFigure
+	}{
+		{report.Departed, &g.Departed},
+		{report.InHouse, &g.InHouse},
+		{report.Upcoming, &g.Upcoming},
+		{report.Cancelled, &g.Cancelled},
+		{report.Unassigned, &g.Unassigned},
+	}
+}
+
+// liabilityLines are to whom the trust is owed; they add up to the leg.
+func liabilityLines(l *report.LiabilityLeg) []trustLine {
+	var lines []trustLine
+	for _, g := range guestFigures(&l.GuestBalances) {
+		parts := []struct {
+			row    string
+			figure *report.TrustFigure
+		}{{"guestDeposits", g.Deposits}, {"guestReceivables", g.Receivables}}
+		if g.Status == report.Unassigned {
+			parts = parts[:1]
+			parts[0].row, parts[0].figure = "guestMoneyUnassigned", &g.TrustFigure
+		}
+		for _, p := range parts {
+			if p.figure != nil && p.figure.CentTotal != 0 {
+				lines = append(lines, trustLine{leg: legLiabilities, row: p.row, status: string(g.Status), cents: p.figure.CentTotal})
+			}
+		}
+	}
+	for i := range l.Rows {
+		lines = append(lines, claimLines(&l.Rows[i])...)
+	}
+	for i := range l.OwnerBalances.Listings {
+		lines = append(lines, ownerLines(&l.OwnerBalances.Listings[i])...)
+	}
+	lines = append(lines, trustLine{leg: legLiabilities, row: string(report.ClaimManager), cents: l.ManagerBalance.CentTotal})
+	return append(lines, claimLines(&l.FundsHeldElsewhere)...)
+}
+
+func claimLines(r *report.TrustRow) []trustLine {
+	lines := make([]trustLine, len(r.Accounts))
+	for i := range r.Accounts {
+		lines[i] = trustLine{leg: legLiabilities, row: string(r.Claim), account: &r.Accounts[i].Account, cents: r.Accounts[i].CentTotal}
+	}
+	return lines
+}
+
+// ownerLines are the owners' shares of a listing; what no owner has a share of is a row without one.
+func ownerLines(l *report.OwnerListing) []trustLine {
+	var lines []trustLine
+	for i := range l.Periods {
+		p := &l.Periods[i]
+		line := trustLine{leg: legLiabilities, row: string(report.ClaimOwners), listingID: l.ID, periodID: p.ID}
+		if l.Name != nil {
+			line.listing = *l.Name
+		}
+		if len(p.Shares) == 0 {
+			line.cents = p.CentTotal
+			lines = append(lines, line)
+		}
+		for n := range p.Shares {
+			s := &p.Shares[n]
+			line.contactID, line.contact, line.cents = &s.ContactID, s.Name, s.CentTotal
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// placesOf are the names of what warnings are about.
+func placesOf(ctx context.Context, tx *db.Tx, warnings []report.TrustWarning) (map[id.ID]string, error) {
+	var ids []id.ID
+	for i := range warnings {
+		for _, item := range warnings[i].Items {
+			for _, v := range []*id.ID{item.ListingID, item.ReservationID, item.TransactionID, item.AccountID, item.BankRecordID} {
+				if v != nil {
+					ids = append(ids, *v)
+				}
+			}
+		}
+	}
+	type place struct {
+		ID   id.ID
+		Name string
+	}
+	rows, err := db.Select[place](ctx, tx, `
+		select id, name from listing where team_id = @team and id = any(@ids)
+		union all
+		select id, concat_ws(', ', nullif(guest_name, ''), check_in || ' – ' || check_out) from reservation where team_id = @team and id = any(@ids)
+		union all
+		select id, concat_ws(' ', date, nullif(description, '')) from transaction where team_id = @team and id = any(@ids)
+		union all
+		select id, concat_ws(' ', code, name) from account where team_id = @team and id = any(@ids)
+		union all
+		`+bank.Titles,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read what warnings are about: %w", err)
+	}
+	out := make(map[id.ID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Name
+	}
+	return out, nil
+}
+
+// trustCSV is EXP-P23.
+func trustCSV() Declaration[trustSelection] {
+	return Declaration[trustSelection]{
+		Path: "/reports/trust-reconciliation/csv", ID: "TrustReconciliationCSV", Tag: "Reports", Summary: "Export a trust reconciliation as CSV",
+		Doc: "The rows of each leg add up to it: the bank's statement balances, deposits in transit and outstanding payments to the adjusted balance, " +
+			"the book balances, and the liabilities down to accounts and the shares of owners. The legs difference and warnings are no part of the others.",
+		Format: CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation",
+		Check: checkCurrency(func(s *trustSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustSelection) (Size, error) { return countTrust(ctx, tx) },
+		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *Sink) error {
+			t, err := report.ReadTrust(ctx, tx, &s.TrustFilter)
+			if err != nil {
+				return err
+			}
+			places, err := placesOf(ctx, tx, t.Warnings)
+			if err != nil {
+				return err
+			}
+			return writeTable(out, chosen(trustCells(t), s.Columns), all(trustLines(t, places)))
+		},
+	}
+}
+
+// countTrust sizes up the reconciliation by what it grows with: owners' shares and accounts.
+func countTrust(ctx context.Context, tx *db.Tx) (Size, error) {
+	n, err := db.Get[int64](ctx, tx, `
+		select (select count(*) from account where team_id = @team) + (select count(*) from listing_ownership_member where team_id = @team)`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return Size{}, fmt.Errorf("count the rows of a reconciliation: %w", err)
+	}
+	return Size{Rows: n}, nil
+}

@@ -1,0 +1,385 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// trustDocument is the selector of the PDF of the trust reconciliation: its filters, and the language.
+type trustDocument struct {
+	report.TrustFilter
+	DocumentLocale
+}
+
+// trustPDF is EXP-P25.
+func trustPDF() Declaration[trustDocument] {
+	return Declaration[trustDocument]{
+		Path: "/reports/trust-reconciliation/pdf", ID: "TrustReconciliationPDF", Tag: "Reports", Summary: "Export a trust reconciliation as PDF",
+		Doc:    "What the banks say, what the books say, and to whom it is owed, with what they differ by, the owners' shares, and the warnings.",
+		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation",
+		Check: checkCurrency(func(s *trustDocument) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (Size, error) {
+			rows, err := countTrust(ctx, tx)
+			return pagesOf(rows), err
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *Sink) error {
+			t, err := report.ReadTrust(ctx, tx, &s.TrustFilter)
+			if err != nil {
+				return err
+			}
+			places, err := placesOf(ctx, tx, t.Warnings)
+			if err != nil {
+				return err
+			}
+			doc, err := reportHead(ctx, tx, t.Currency, t.Date)
+			if err != nil {
+				return err
+			}
+			doc.Locale = s.Locale
+			trustDoc(&doc, t, places)
+			return writeReport(out, &doc)
+		},
+	}
+}
+
+func trustDoc(doc *render.ReportDoc, t *report.TrustReconciliation, places map[id.ID]string) {
+	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
+	doc.Title = "Three-way trust reconciliation"
+	doc.Facts = []render.Fact{{Label: "At the end of", Value: t.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Result", Value: result(bank, book, owed)}}
+	doc.Summary = []render.SummaryLine{
+		{Label: "Bank, adjusted", Cents: bank},
+		{Label: "Books", Cents: book},
+		{Label: "Liabilities", Cents: owed},
+		{Label: "Difference", Cents: widest(bank-book, book-owed, bank-owed), Emphasis: true},
+	}
+	legs := render.ReportTable{Title: "The three legs", Columns: append([]render.ReportColumn{textColumn("Leg")}, amountColumns("Balance", "Differs from books by")...)}
+	for _, leg := range []struct {
+		name, below string
+		cents       money.Cents
+	}{
+		{"Adjusted bank balance", "What the banks stated, with what they have not seen yet", bank},
+		{"Book balance", "The trust's bank accounts in the ledger", book},
+		{"Liabilities", "What the trust owes to guests, owners, the manager and others", owed},
+	} {
+		row := render.ReportRow{Cells: []any{leg.name, leg.cents, leg.cents - book}, Below: leg.below}
+		if leg.cents != book {
+			row.Style = render.WarningRow
+		}
+		legs.Rows = append(legs.Rows, row)
+	}
+	doc.Tables = append([]render.ReportTable{legs}, warningsTable(t.Warnings, places)...)
+	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
+	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
+}
+
+func result(bank, book, owed money.Cents) string {
+	switch {
+	case bank == book && book == owed:
+		return "All three agree"
+	case book != owed:
+		return "Books and liabilities differ"
+	default:
+		return "Bank and books differ"
+	}
+}
+
+// widest is the difference farthest from nothing: zero only when all are.
+func widest(differences ...money.Cents) money.Cents {
+	var out money.Cents
+	for _, d := range differences {
+		if max(d, -d) > max(out, -out) {
+			out = d
+		}
+	}
+	return out
+}
+
+func accountName(a *report.AccountRef) string { return codeAndName(a.Code, a.Name) }
+
+func banksTable(leg *report.BankLeg) render.ReportTable {
+	t := render.ReportTable{Title: "Bank accounts", Columns: append(
+		[]render.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
+		amountColumns("Statement", "In transit", "Outstanding", "Adjusted", "Books", "Difference")...,
+	)}
+	var books, differences money.Cents
+	for i := range leg.Accounts {
+		a := &leg.Accounts[i]
+		row := render.ReportRow{Cells: []any{
+			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, a.AdjustedBalance, a.BookBalance.CentTotal, a.Difference,
+		}}
+		if a.StatementAt != nil {
+			row.Cells[1] = a.StatementAt.String()
+		} else {
+			row.Below = "The bank has stated no balance"
+		}
+		if a.Difference != 0 {
+			row.Style = render.WarningRow
+		}
+		books, differences = books+a.BookBalance.CentTotal, differences+a.Difference
+		t.Rows = append(t.Rows, row)
+	}
+	t.Total = &render.ReportRow{Cells: []any{
+		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, leg.AdjustedBalance, books, differences,
+	}}
+	return t
+}
+
+// unclearedTable is what the banks have not seen yet, by account; it is left out when there is nothing.
+func unclearedTable(leg *report.BankLeg) render.ReportTable {
+	t := render.ReportTable{Title: "In transit and outstanding", Columns: append(
+		[]render.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
+	)}
+	for i := range leg.Accounts {
+		a := &leg.Accounts[i]
+		if len(a.Uncleared) == 0 {
+			continue
+		}
+		t.Rows = append(t.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{accountName(&a.Account)}})
+		rest := a.DepositsInTransit + a.OutstandingPayments
+		for n := range a.Uncleared {
+			u := &a.Uncleared[n]
+			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Open}})
+			rest -= u.Open
+		}
+		if rest != 0 {
+			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
+		}
+		t.Rows = append(t.Rows, render.ReportRow{Style: render.SubtotalRow, Cells: []any{"Total", nil, nil, a.DepositsInTransit + a.OutstandingPayments}})
+	}
+	return t
+}
+
+func orText(text, otherwise string) string {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	return text
+}
+
+// claimName is a row of the third leg as people call it.
+func claimName(c report.Claim) string {
+	switch c {
+	case report.ClaimBank:
+		return "Bank"
+	case report.ClaimGuests:
+		return "Guest balances"
+	case report.ClaimDeferredRevenue:
+		return "Deferred revenue"
+	case report.ClaimTaxes:
+		return "Taxes"
+	case report.ClaimPayables:
+		return "Accounts payable"
+	case report.ClaimSecurityDeposits:
+		return "Security deposits"
+	case report.ClaimDueToFrom:
+		return "Due to the operating account"
+	case report.ClaimOwners:
+		return "Owner balances"
+	case report.ClaimManager:
+		return "Manager balance"
+	case report.ClaimHeldElsewhere:
+		return "Held by processors and others"
+	case report.ClaimSurplus:
+		return "Opening balances of nobody"
+	case report.ClaimOther:
+		return "Income and costs of nobody"
+	}
+	return string(c)
+}
+
+func occupancyName(o report.Occupancy) string {
+	switch o {
+	case report.Departed:
+		return "Departed"
+	case report.InHouse:
+		return "In house"
+	case report.Upcoming:
+		return "Upcoming"
+	case report.Cancelled:
+		return "Cancelled"
+	case report.Unassigned:
+		return "Without a reservation"
+	}
+	return string(o)
+}
+
+// orEmpty leaves out an amount of nothing.
+func orEmpty(cents money.Cents) any {
+	if cents == 0 {
+		return nil
+	}
+	return cents
+}
+
+func liabilitiesTable(l *report.LiabilityLeg) render.ReportTable {
+	t := render.ReportTable{Title: "Liabilities", Columns: append([]render.ReportColumn{textColumn("Held for")}, amountColumns("Held", "Owed to the trust", "Balance")...)}
+	add := func(style render.RowStyle, level int, cells ...any) {
+		t.Rows = append(t.Rows, render.ReportRow{Style: style, Level: level, Cells: cells})
+	}
+	add(render.PlainRow, 0, claimName(report.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+	for _, g := range guestFigures(&l.GuestBalances) {
+		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
+			add(render.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
+		} else if g.CentTotal != 0 {
+			add(render.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
+		}
+	}
+	claim := func(r *report.TrustRow) {
+		if r.CentTotal == 0 && len(r.Accounts) == 0 {
+			return
+		}
+		add(render.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
+		for i := range r.Accounts {
+			a := &r.Accounts[i]
+			add(render.PlainRow, 1, accountName(&a.Account), orEmpty(max(a.CentTotal, 0)), orEmpty(min(a.CentTotal, 0)))
+		}
+	}
+	for i := range l.Rows {
+		claim(&l.Rows[i])
+	}
+	owners := render.PlainRow
+	for i := range l.OwnerBalances.Listings {
+		if l.OwnerBalances.Listings[i].CentTotal < 0 {
+			owners = render.WarningRow
+		}
+	}
+	add(owners, 0, claimName(report.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
+	manager := render.PlainRow
+	if l.ManagerBalance.CentTotal < 0 {
+		manager = render.WarningRow
+	}
+	add(manager, 0, claimName(report.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
+	claim(&l.FundsHeldElsewhere)
+	t.Total = &render.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
+	return t
+}
+
+// ownersTables are the shares of owners by listing, and what each owner has in all.
+func ownersTables(o *report.OwnerBalances) []render.ReportTable {
+	shares := render.ReportTable{Title: "Owner balances by listing", Columns: append(
+		[]render.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: render.ReportPercent}}, amountColumns("Balance")...,
+	)}
+	for i := range o.Listings {
+		l := &o.Listings[i]
+		name := "No listing"
+		if l.Name != nil {
+			name = *l.Name
+		}
+		shares.Rows = append(shares.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{name}})
+		for n := range l.Periods {
+			shares.Rows = append(shares.Rows, ownerRows(&l.Periods[n])...)
+		}
+		shares.Rows = append(shares.Rows, render.ReportRow{Style: render.SubtotalRow, Cells: []any{"Total", nil, nil, nil, l.CentTotal}})
+	}
+	totals := render.ReportTable{Title: "Owners", Columns: append([]render.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...)}
+	unexplained := o.CentTotal
+	for _, owner := range o.Owners {
+		row := render.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
+		if owner.CentTotal < 0 {
+			row.Style = render.WarningRow
+		}
+		unexplained -= owner.CentTotal
+		totals.Rows = append(totals.Rows, row)
+	}
+	if unexplained != 0 {
+		totals.Rows = append(totals.Rows, render.ReportRow{Style: render.WarningRow, Cells: []any{"Nobody's", unexplained}})
+	}
+	if len(o.Listings) > 0 {
+		shares.Total = &render.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
+		totals.Total = &render.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
+	}
+	return []render.ReportTable{withoutEmpty(shares), totals}
+}
+
+// withoutEmpty leaves out columns in which no row has anything.
+func withoutEmpty(t render.ReportTable) render.ReportTable {
+	for i := len(t.Columns) - 1; i > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(r render.ReportRow) bool { return i < len(r.Cells) && r.Cells[i] != nil }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for n := range t.Rows {
+			t.Rows[n].Cells = withoutCell(t.Rows[n].Cells, i)
+		}
+		if t.Total != nil {
+			t.Total.Cells = withoutCell(t.Total.Cells, i)
+		}
+	}
+	return t
+}
+
+func withoutCell(cells []any, i int) []any {
+	if i >= len(cells) {
+		return cells
+	}
+	return slices.Delete(cells, i, i+1)
+}
+
+func ownerRows(p *report.OwnerPeriod) []render.ReportRow {
+	var from, until any
+	if p.StartAt != nil {
+		from = p.StartAt.String()
+	}
+	if p.EndAt != nil {
+		until = p.EndAt.AddDays(-1).String()
+	}
+	if len(p.Shares) == 0 {
+		return []render.ReportRow{{Style: render.WarningRow, Level: 1, Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal}}}
+	}
+	rows := make([]render.ReportRow, len(p.Shares))
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		rows[i] = render.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
+		if s.CentTotal < 0 {
+			rows[i].Style = render.WarningRow
+		}
+	}
+	return rows
+}
+
+// placesShown is how many places of a finding a document names; the others are told in numbers.
+const placesShown = 10
+
+// warningsTable tells what should be looked at; none when there is nothing.
+func warningsTable(warnings []report.TrustWarning, places map[id.ID]string) []render.ReportTable {
+	if len(warnings) == 0 {
+		return nil
+	}
+	t := render.ReportTable{Title: "Warnings", Columns: append([]render.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: render.ReportInteger}}, amountColumns("Amount")...)}
+	for i := range warnings {
+		w := &warnings[i]
+		t.Rows = append(t.Rows, render.ReportRow{Style: render.WarningRow, Cells: []any{w.Message, w.Count, w.Total}})
+		shown := w.Items[:min(len(w.Items), placesShown)]
+		rest := w.Total
+		for n := range shown {
+			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal}})
+			rest -= shown[n].CentTotal
+		}
+		if more := w.Count - len(shown); more > 0 {
+			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
+		}
+	}
+	return []render.ReportTable{t}
+}
+
+// placeName names what an item is about, from the outside in.
+func placeName(item *report.WarningItem, places map[id.ID]string) string {
+	var parts []string
+	for _, v := range []*id.ID{item.AccountID, item.ListingID, item.ReservationID, item.TransactionID, item.BankRecordID} {
+		if v != nil && strings.TrimSpace(places[*v]) != "" {
+			parts = append(parts, strings.TrimSpace(places[*v]))
+		}
+	}
+	if len(parts) == 0 {
+		return "Without a listing"
+	}
+	return strings.Join(parts, ", ")
+}

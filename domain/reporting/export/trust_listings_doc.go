@@ -1,0 +1,146 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/db"
+	"stayledger/platform/money"
+	"stayledger/platform/render"
+)
+
+// trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the language.
+type trustListingDocument struct {
+	report.ListingTrustFilter
+	DocumentLocale
+}
+
+// trustByListingPDF is EXP-P26.
+func trustByListingPDF() Declaration[trustListingDocument] {
+	return Declaration[trustListingDocument]{
+		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
+		Summary: "Export a trust reconciliation by listing as PDF",
+		Doc:     "A table of the listings with what the trust holds for each and to whom it is owed, with warnings below. Kinds that no listing has are left out.",
+		Format:  PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
+		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (Size, error) {
+			rows, err := countListings(ctx, tx)
+			return pagesOf(rows), err
+		},
+		Render: renderTrustByListing,
+	}
+}
+
+// listingClaims are the columns of the document.
+var listingClaims = []struct {
+	head  string
+	cents func(r *report.ListingTrust) money.Cents
+}{
+	{"Guests", func(r *report.ListingTrust) money.Cents { return r.GuestBalances.CentTotal }},
+	{"Deferred", func(r *report.ListingTrust) money.Cents { return r.DeferredRevenue.CentTotal }},
+	{"Taxes", func(r *report.ListingTrust) money.Cents { return r.Taxes.CentTotal }},
+	{"Payable", func(r *report.ListingTrust) money.Cents { return r.AccountsPayable.CentTotal }},
+	{"Deposits", func(r *report.ListingTrust) money.Cents { return r.SecurityDeposits.CentTotal }},
+	{"Operating", func(r *report.ListingTrust) money.Cents { return r.DueToFromTrust.CentTotal }},
+	{"Owners", func(r *report.ListingTrust) money.Cents { return r.OwnerBalances.CentTotal }},
+	{"Manager", func(r *report.ListingTrust) money.Cents { return r.ManagerBalance.CentTotal }},
+	{"Elsewhere", func(r *report.ListingTrust) money.Cents { return r.FundsHeldElsewhere.CentTotal }},
+	{"Nobody's", func(r *report.ListingTrust) money.Cents { return r.TrustSurplus.CentTotal + r.Other.CentTotal }},
+	{"Total", func(r *report.ListingTrust) money.Cents { return r.CentTotal }},
+}
+
+// listingLine is what a row shows; the report's own row is many times its size.
+type listingLine struct {
+	name     string
+	cents    []money.Cents
+	warnings []render.ReportRow
+}
+
+func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
+	t, err := report.OpenTrustByListing(ctx, tx, &s.ListingTrustFilter)
+	if err != nil {
+		return err
+	}
+	doc, err := reportHead(ctx, tx, t.Head.Currency, t.Head.Date)
+	if err != nil {
+		return err
+	}
+	doc.Title, doc.Locale = "Trust reconciliation by listing", s.Locale
+	doc.Facts = []render.Fact{{Label: "At the end of", Value: t.Head.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Listings", Value: strconv.Itoa(t.Len())}}
+	doc.Summary = []render.SummaryLine{
+		{Label: "Books", Cents: t.Head.Book.CentTotal},
+		{Label: "Held for all listings", Cents: t.Head.CentTotal},
+		{Label: "Difference", Cents: t.Head.Difference, Emphasis: true},
+	}
+	lines := make([]listingLine, 0, t.Len())
+	for i := range t.Len() {
+		row := t.Row(i)
+		lines = append(lines, listingLineOf(&row))
+	}
+	doc.Tables = []render.ReportTable{listingsTable(lines)}
+	if s.ListingIDs != nil {
+		doc.Notes = []string{"Some listings were asked for; the figures at the top are those of all."}
+	}
+	return writeReport(out, &doc)
+}
+
+func listingLineOf(r *report.ListingTrust) listingLine {
+	l := listingLine{name: "No listing", cents: make([]money.Cents, len(listingClaims))}
+	if r.Name != nil {
+		l.name = *r.Name
+	}
+	for i := range listingClaims {
+		l.cents[i] = listingClaims[i].cents(r)
+	}
+	for i := range r.Warnings {
+		w := &r.Warnings[i]
+		text := w.Message
+		if w.Count > 1 {
+			text = fmt.Sprintf("%s (%d times)", text, w.Count)
+		}
+		cells := make([]any, 1, len(listingClaims)+1)
+		cells[0] = text
+		l.warnings = append(l.warnings, render.ReportRow{Style: render.WarningRow, Level: 1, Cells: append(cells, w.Total)})
+	}
+	return l
+}
+
+// listingsTable has the columns that are not empty, and the total. The amount of a warning stands in the last one.
+func listingsTable(lines []listingLine) render.ReportTable {
+	t := render.ReportTable{Title: "Listings", Columns: []render.ReportColumn{textColumn("Listing")}}
+	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
+	for i := range listingClaims {
+		used := i == len(listingClaims)-1
+		for n := range lines {
+			sums[i] += lines[n].cents[i]
+			used = used || lines[n].cents[i] != 0
+		}
+		if used {
+			shown = append(shown, i)
+			t.Columns = append(t.Columns, amountColumns(listingClaims[i].head)...)
+		}
+	}
+	cellsOf := func(name string, cents []money.Cents) []any {
+		cells := []any{name}
+		for _, i := range shown {
+			cells = append(cells, cents[i])
+		}
+		return cells
+	}
+	for i := range lines {
+		t.Rows = append(t.Rows, render.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
+		for _, w := range lines[i].warnings {
+			amount := w.Cells[1]
+			w.Cells = append(make([]any, 0, len(shown)+1), w.Cells[0])
+			for range len(shown) - 1 {
+				w.Cells = append(w.Cells, nil)
+			}
+			w.Cells = append(w.Cells, amount)
+			t.Rows = append(t.Rows, w)
+		}
+	}
+	t.Total = &render.ReportRow{Cells: cellsOf("Total", sums)}
+	return t
+}

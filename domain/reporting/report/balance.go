@@ -1,0 +1,309 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Cell is what the entries of an account come to, split as the Grouping asks. Debit and Credit are summed apart; neither is negative.
+type Cell struct {
+	AccountID id.ID
+	// Ledger, Party, ListingID and Month are zero unless the grouping has them; a zero Party or ListingID in a grouping stands for none.
+	Ledger    ledger.Ledger
+	Party     ledger.Party
+	ListingID id.ID
+	// Month is its first day.
+	Month  day.Day
+	Debit  money.Cents
+	Credit money.Cents
+}
+
+// Net is the cell's balance, debit positive.
+func (c *Cell) Net() money.Cents { return c.Debit - c.Credit }
+
+// Grouping says what balances are split by besides the account.
+type Grouping struct{ Ledger, Party, Listing, Month bool }
+
+// nobody selects the entries of no party; the empty party selects the entries of all.
+const nobody ledger.Party = "null"
+
+// BalanceFilter says which entries balances add up: active ones of the live ledgers.
+type BalanceFilter struct {
+	// Ledgers are trust, operating or both, which nil stands for.
+	Ledgers  []ledger.Ledger
+	Currency money.Currency
+	// From is the first day, nil since ever; To is the last day, included.
+	From *day.Day
+	To   day.Day
+	// ListingIDs and AccountIDs narrow the entries unless nil; the zero id among the listings selects entries without one.
+	ListingIDs page.Refs
+	AccountIDs []id.ID
+	// Party is owners, manager or nobody; empty selects all.
+	Party ledger.Party
+}
+
+// balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month balances and of a
+// broken month the nearer side: from the day balances or, where listings matter, from at most half a month of entries.
+func balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
+	_, during, err := f.read(ctx, tx, g, false)
+	return during, err
+}
+
+// balancesAround is balances with what came before the period beside it.
+func balancesAround(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) (before, during []Cell, err error) {
+	return f.read(ctx, tx, g, true)
+}
+
+// edge is the part of a broken month that is read by day: days that a sum over whole months lacks, or has too many.
+type edge struct {
+	days   day.Range
+	excess bool
+}
+
+// edgeAt rounds a cut, the days before it, to whole months. It gives the first month that is not among them any more, and the edge that
+// makes them the days before the cut.
+func edgeAt(cut day.Day) (month day.Day, e edge) {
+	first := cut.FirstOfMonth()
+	if cut == first {
+		return first, edge{days: day.Range{From: cut, To: cut}}
+	}
+	next := cut.LastOfMonth().AddDays(1)
+	if first.DaysUntil(cut) <= cut.DaysUntil(next) {
+		return first, edge{days: day.Range{From: first, To: cut}}
+	}
+	return next, edge{days: day.Range{From: cut, To: next}, excess: true}
+}
+
+// reading is how a period is read. The whole months from their balances, less the edge at the start, plus the edge at the end; or alone the
+// edge at the end when that has fewer days.
+type reading struct {
+	months day.Range // without From: since ever
+	start  edge
+	end    edge
+	direct bool
+}
+
+func readingOf(from *day.Day, to day.Day) reading {
+	var r reading
+	after := to.AddDays(1)
+	r.months.To, r.end = edgeAt(after)
+	if from == nil {
+		return r
+	}
+	r.months.From, r.start = edgeAt(*from)
+	if whole := (day.Range{From: *from, To: after}); whole.Days() <= r.start.days.Days()+r.end.days.Days() {
+		r.end, r.direct = edge{days: whole}, true
+	}
+	return r
+}
+
+// The parts that a reading is composed of.
+const (
+	partBefore = "before"
+	partStart  = "start"
+	partMonths = "months"
+	partEnd    = "end"
+)
+
+type partRow struct {
+	Part      string
+	AccountID id.ID
+	Ledger    ledger.Ledger
+	Party     ledger.Party
+	ListingID id.ID
+	Month     *day.Day
+	Debit     money.Cents
+	Credit    money.Cents
+}
+
+func (f *BalanceFilter) read(ctx context.Context, tx *db.Tx, g Grouping, before bool) (earlier, during []Cell, err error) {
+	r := readingOf(f.From, f.To)
+	q := balanceQuery{filter: f, grouping: g, args: db.Args{"team": tx.Team, "currency": f.Currency, "ledgers": f.ledgers()}}
+	if before && f.From != nil {
+		q.months(partBefore, day.Range{To: r.months.From})
+	}
+	if before || !r.direct {
+		q.days(partStart, r.start)
+	}
+	if !r.direct {
+		q.months(partMonths, r.months)
+	}
+	q.days(partEnd, r.end)
+	if len(q.parts) == 0 {
+		return nil, nil, nil
+	}
+	rows, err := db.Select[partRow](ctx, tx, q.sql(), q.args)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read balances: %w", err)
+	}
+	earlier, during = compose(rows, r.direct)
+	return earlier, during, nil
+}
+
+func (f *BalanceFilter) ledgers() []string {
+	if f.Ledgers == nil {
+		return []string{string(ledger.Trust), string(ledger.Operating)}
+	}
+	names := make([]string, len(f.Ledgers))
+	for i, l := range f.Ledgers {
+		names[i] = string(l)
+	}
+	return names
+}
+
+// cells collects sums under their keys in the order in which the keys come.
+type cells struct {
+	at  map[Cell]int
+	all []Cell
+}
+
+func (c *cells) add(r *partRow, sign money.Cents) {
+	key := Cell{AccountID: r.AccountID, Ledger: r.Ledger, Party: r.Party, ListingID: r.ListingID}
+	if r.Month != nil {
+		key.Month = *r.Month
+	}
+	i, ok := c.at[key]
+	if !ok {
+		i = len(c.all)
+		c.at[key] = i
+		c.all = append(c.all, key)
+	}
+	c.all[i].Debit += sign * r.Debit
+	c.all[i].Credit += sign * r.Credit
+}
+
+// sums are the cells that came to something.
+func (c *cells) sums() []Cell {
+	out := c.all[:0]
+	for _, cell := range c.all {
+		if cell.Debit != 0 || cell.Credit != 0 {
+			out = append(out, cell)
+		}
+	}
+	return out
+}
+
+func compose(rows []partRow, direct bool) (earlier, during []Cell) {
+	before, within := cells{at: map[Cell]int{}}, cells{at: map[Cell]int{}}
+	for i := range rows {
+		switch r := &rows[i]; r.Part {
+		case partBefore:
+			before.add(r, 1)
+		case partStart:
+			before.add(r, 1)
+			if !direct {
+				within.add(r, -1)
+			}
+		default:
+			within.add(r, 1)
+		}
+	}
+	return before.sums(), within.sums()
+}
+
+// balanceQuery builds the one statement of a reading.
+type balanceQuery struct {
+	filter   *BalanceFilter
+	grouping Grouping
+	args     db.Args
+	parts    []string
+}
+
+// source is where a part of a reading comes from; its columns are alike for months and entries.
+type source struct {
+	table, party, listing, month, debit, credit string
+	where                                       string
+}
+
+const noListing = `'00000000-0000-0000-0000-000000000000'::uuid`
+
+// months reads whole months: of the whole team from the few rows of ledger_month, by listing from ledger_balance.
+func (q *balanceQuery) months(part string, months day.Range) {
+	if !months.From.IsZero() && months.Empty() {
+		return
+	}
+	s := source{table: "ledger_month", party: "party", month: "month", debit: "debit", credit: "credit", where: "month < @" + part + "_to"}
+	if q.byListing() {
+		s.table, s.listing = "ledger_balance", "listing_id"
+	}
+	q.args[part+"_to"] = months.To
+	if !months.From.IsZero() {
+		s.where += " and month >= @" + part + "_from"
+		q.args[part+"_from"] = months.From
+	}
+	q.add(part, &s)
+}
+
+// days reads days, negated when they are an excess: of the whole team from ledger_day, by listing from entries.
+func (q *balanceQuery) days(part string, e edge) {
+	if e.days.Empty() {
+		return
+	}
+	s := source{table: "ledger_day", party: "party", month: "date_trunc('month', day::timestamp)::date", debit: "debit", credit: "credit"}
+	s.where = "day >= @" + part + "_from and day < @" + part + "_to"
+	if q.byListing() {
+		s = source{
+			table: "ledger_entry", party: "coalesce(party, '')", listing: "coalesce(listing_id, " + noListing + ")",
+			month: "date_trunc('month', txn_at::timestamp)::date", debit: "greatest(cent_total, 0)", credit: "greatest(-cent_total, 0)",
+			where: "status = 'active' and txn_at >= @" + part + "_from and txn_at < @" + part + "_to",
+		}
+	}
+	if e.excess {
+		s.debit, s.credit = "-"+s.debit, "-"+s.credit
+	}
+	q.args[part+"_from"], q.args[part+"_to"] = e.days.From, e.days.To
+	q.add(part, &s)
+}
+
+func (q *balanceQuery) byListing() bool { return q.grouping.Listing || q.filter.ListingIDs != nil }
+
+func (q *balanceQuery) add(part string, s *source) {
+	column := func(wanted bool, expression, otherwise string) string {
+		if wanted {
+			return expression
+		}
+		return otherwise
+	}
+	where := []string{"team_id = @team", "currency = @currency", "ledger = any(@ledgers)", s.where}
+	if q.filter.AccountIDs != nil {
+		among := "account_id = any(@accounts::uuid[])"
+		if s.table == "ledger_day" {
+			// In the index accounts come after the days: looking up each of them there costs more than reading all.
+			among = "(" + among + ") is true"
+		}
+		where = append(where, among)
+		q.args["accounts"] = q.filter.AccountIDs
+	}
+	if q.filter.Party != "" {
+		where = append(where, s.party+" = @party")
+		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(nobody))
+	}
+	if q.filter.ListingIDs != nil {
+		// The zero id among the parameters is null, which the balances keep as the zero uuid.
+		among := s.listing + " in (select coalesce(l, " + noListing + ") from unnest(?::uuid[]) l)"
+		narrowed := page.Query{Where: where, Args: q.args}
+		only, but := q.filter.ListingIDs.Parts()
+		narrowed.Narrow(among, only)
+		narrowed.Narrow("("+among+") is not true", but)
+		where = narrowed.Where
+	}
+	q.parts = append(q.parts, strings.Join([]string{
+		"select '" + part + "' as part", "account_id", column(q.grouping.Ledger, "ledger", "''") + " as ledger",
+		column(q.grouping.Party, s.party, "''") + " as party", column(q.grouping.Listing, s.listing, "null::uuid") + " as listing_id",
+		column(q.grouping.Month, s.month, "null::date") + " as month", s.debit + " as debit", s.credit + " as credit",
+	}, ", ")+" from "+s.table+" where "+strings.Join(where, " and "))
+}
+
+func (q *balanceQuery) sql() string {
+	return `select part, account_id, ledger, party, listing_id, month, sum(debit)::bigint as debit, sum(credit)::bigint as credit from (` +
+		strings.Join(q.parts, " union all ") + `) b group by part, account_id, ledger, party, listing_id, month
+		order by account_id, ledger, party, listing_id, month, part`
+}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// charted is an account in its place in the chart.
+type charted struct {
+	ID             id.ID
+	Code           *string
+	Name           string
+	CategoryID     id.ID
+	CategoryName   string
+	Classification account.Classification
+	// Held accounts are bank accounts and what guests owe or have paid ahead: what stands on them is the same whoever's it is.
+	Held bool
+}
+
+// heldAccounts are the accounts whose entries never count to the balance of a party.
+const heldAccounts = `(select h.id from account h where h.team_id = @team and (h.type = 'bank' or exists (select from account_assignment s
+	where s.team_id = h.team_id and s.account_id = h.id and s.assignment in ('accountsReceivable', 'deposit_coHostPayout'))))`
+
+func (a *charted) ref() AccountRef { return AccountRef{ID: a.ID, Code: a.Code, Name: a.Name} }
+
+// chart lists the team's accounts: by code, or by category first.
+func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {
+	order := ""
+	if byCategory {
+		order = "c.position, c.id, "
+	}
+	accounts, err := db.Select[charted](ctx, tx, `
+		select a.id, a.code, a.name, c.id as category_id, c.name as category_name, c.classification,
+			a.id in `+heldAccounts+` as held
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team order by `+order+`a.code nulls last, a.name, a.id`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the chart: %w", err)
+	}
+	return accounts, nil
+}

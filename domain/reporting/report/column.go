@@ -1,0 +1,186 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// View says what the columns of a report stand for.
+type View string
+
+// The views.
+const (
+	ViewTotal   View = "total"
+	ViewLedger  View = "ledger"
+	ViewParty   View = "party"
+	ViewListing View = "listing"
+	ViewMonth   View = "month"
+	ViewQuarter View = "quarter"
+	ViewYear    View = "year"
+)
+
+// Column names a column, or a row.
+type Column struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// maxPeriods bounds the columns of a view of months, quarters or years.
+const maxPeriods = 400
+
+func (v View) grouping() Grouping {
+	switch v {
+	case ViewTotal:
+	case ViewLedger:
+		return Grouping{Ledger: true}
+	case ViewParty:
+		return Grouping{Party: true}
+	case ViewListing:
+		return Grouping{Listing: true}
+	case ViewMonth, ViewQuarter, ViewYear:
+		return Grouping{Month: true}
+	}
+	return Grouping{}
+}
+
+// ofTime reports whether the columns are periods.
+func (v View) ofTime() bool { return v == ViewMonth || v == ViewQuarter || v == ViewYear }
+
+// period names the column that a month belongs to.
+func (v View) period(m day.Month) string {
+	switch v {
+	case ViewQuarter:
+		return fmt.Sprintf("%04d-Q%d", m.Year, (int(m.Month)+2)/3)
+	case ViewYear:
+		return fmt.Sprintf("%04d", m.Year)
+	case ViewMonth, ViewTotal, ViewLedger, ViewParty, ViewListing:
+	}
+	return m.String()
+}
+
+// periods is how many columns a view of a period has.
+func (v View) periods(start, end day.Day) int {
+	from, to := start.Month(), end.Month()
+	switch v {
+	case ViewMonth:
+		return 12*(to.Year-from.Year) + int(to.Month-from.Month) + 1
+	case ViewQuarter:
+		return 4*(to.Year-from.Year) + (int(to.Month)+2)/3 - (int(from.Month)+2)/3 + 1
+	case ViewYear:
+		return to.Year - from.Year + 1
+	case ViewTotal, ViewLedger, ViewParty, ViewListing:
+	}
+	return 0
+}
+
+// column is a column with what it selects.
+type column struct {
+	Column
+	narrow func(*Selection)
+}
+
+// columns are the columns of a report and the way from a cell to its own.
+type columns struct {
+	list []column
+	at   map[string]int
+	key  func(*Cell) string
+}
+
+func (c *columns) add(key string, shown Column, narrow func(*Selection)) {
+	if c.at == nil {
+		c.at = map[string]int{}
+	}
+	c.at[key] = len(c.list)
+	c.list = append(c.list, column{shown, narrow})
+}
+
+func (c *columns) shown() []Column {
+	out := make([]Column, len(c.list))
+	for i := range c.list {
+		out[i] = c.list[i].Column
+	}
+	return out
+}
+
+// ledgerColumns are the ledgers asked for, whether they have cells or not.
+func ledgerColumns(of liveLedger) columns {
+	c := columns{key: func(c *Cell) string { return string(c.Ledger) }}
+	titles := map[ledger.Ledger]string{ledger.Trust: "Trust", ledger.Operating: "Operating"}
+	for _, l := range of.ledgers() {
+		c.add(string(l), Column{string(l), titles[l]}, func(f *Selection) { f.Ledger = l })
+	}
+	return c
+}
+
+// partyColumns are the parties asked for, and nobody when there is anything that is nobody's.
+func partyColumns(only ledger.Party, cells []Cell) columns {
+	c := columns{key: func(c *Cell) string { return string(c.Party) }}
+	if only == "" || only == ledger.Owners {
+		c.add(string(ledger.Owners), Column{string(ledger.Owners), "Owners"}, func(f *Selection) { f.Party = ledger.Owners })
+	}
+	if only == "" || only == ledger.Manager {
+		c.add(string(ledger.Manager), Column{string(ledger.Manager), "Manager"}, func(f *Selection) { f.Party = ledger.Manager })
+	}
+	unassigned := only == nobody
+	for i := range cells {
+		unassigned = unassigned || cells[i].Party == ledger.NoParty
+	}
+	if unassigned {
+		c.add("", Column{string(nobody), "Unassigned"}, func(f *Selection) { f.Party = nobody })
+	}
+	return c
+}
+
+// listingColumns are the listings that have cells, by name; what belongs to none comes last.
+func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
+	c := columns{key: func(c *Cell) string { return c.ListingID.String() }}
+	seen, ids, none := map[id.ID]bool{}, []id.ID{}, false
+	for i := range cells {
+		l := cells[i].ListingID
+		none = none || l.IsZero()
+		if !l.IsZero() && !seen[l] {
+			seen[l] = true
+			ids = append(ids, l)
+		}
+	}
+	type named struct {
+		ID   id.ID
+		Name string
+	}
+	// An entry can name a listing that is not among the team's any more; it keeps its column.
+	listings, err := db.Select[named](ctx, tx, `
+		select u.id, coalesce(l.name, '') as name from unnest(@ids::uuid[]) u (id) left join listing l on l.team_id = @team and l.id = u.id
+		order by l.name nulls last, u.id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return c, fmt.Errorf("read listings: %w", err)
+	}
+	for _, l := range listings {
+		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = refsOf(l.ID) })
+	}
+	if none {
+		c.add(id.Zero.String(), Column{nullText, "No listing"}, func(f *Selection) { f.ListingIDs = refsOf(id.Zero) })
+	}
+	return c, nil
+}
+
+// periodColumns are the months, quarters or years of a period; the first and the last are cut to it.
+func periodColumns(v View, start, end day.Day) columns {
+	c := columns{key: func(c *Cell) string { return v.period(c.Month.Month()) }}
+	period := day.Range{From: start, To: end.AddDays(1)}
+	months := period.Months()
+	for i := 0; i < len(months); {
+		name, last := v.period(months[i]), i
+		for last+1 < len(months) && v.period(months[last+1]) == name {
+			last++
+		}
+		first, final := Start{day.Max(start, months[i].First())}, End{day.Min(end, months[last].Last())}
+		c.add(name, Column{name, name}, func(f *Selection) { f.StartDate, f.EndDate = &first, &final })
+		i = last + 1
+	}
+	return c
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Entry is one journal entry.
+type Entry struct {
+	ID                id.ID         `json:"id"`
+	TxnCode           string        `json:"txnCode" doc:"Names the posting; its entries balance."`
+	UniqueRef         string        `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
+	Ledger            ledger.Ledger `json:"ledger" enum:"trust,operating,historical"`
+	Status            ledger.Status `json:"status" enum:"active,inactive"`
+	TxnAt             day.Day       `json:"txnAt"`
+	Account           AccountRef    `json:"account"`
+	CentTotal         money.Cents   `json:"centTotal" doc:"Debit positive, credit negative."`
+	Debit             money.Cents   `json:"debit"`
+	Credit            money.Cents   `json:"credit"`
+	Currency          string        `json:"currency"`
+	Party             *string       `json:"party" enum:"owners,manager"`
+	ListingID         *id.ID        `json:"listingId"`
+	OwnershipPeriodID *id.ID        `json:"ownershipPeriodId"`
+	ContactID         *id.ID        `json:"contactId"`
+	ReservationID     *id.ID        `json:"reservationId"`
+	TransactionID     *id.ID        `json:"transactionId"`
+	RecurringFeeID    *id.ID        `json:"recurringFeeId"`
+	OwnerStatementID  *id.ID        `json:"ownerStatementId"`
+	TriggerType       string        `json:"triggerType"`
+	Description       string        `json:"description"`
+	CreatedAt         day.Instant   `json:"createdAt"`
+}
+
+// EntryTotals are sums over all entries that match, not over one page.
+type EntryTotals struct {
+	Debit  money.Cents `json:"debit"`
+	Credit money.Cents `json:"credit"`
+}
+
+// Entries is a page of journal entries with the totals of all that match.
+type Entries struct {
+	Data       []Entry         `json:"data"`
+	Pagination page.Pagination `json:"pagination"`
+	Totals     EntryTotals     `json:"totals"`
+}
+
+type entriesInput struct {
+	page.Params
+	Sort EntrySort `query:"sort" doc:"Default txnAt."`
+	Selection
+}
+
+func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
+	q := EntryQuery(in.Selection)
+	q.Args["team"] = tx.Team
+	args := maps.Clone(q.Args)
+	args["page_limit"], args["page_rows"] = in.Limit, in.Rows()
+	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
+	ids, listed := q, q
+	ids.Columns = "e.id"
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + " limit @page_limit offset @page_rows))"}
+	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
+	if err != nil {
+		return nil, fmt.Errorf("list journal entries: %w", err)
+	}
+	out := &Entries{Data: rows}
+	if in.Rows() == 0 && int64(len(rows)) < in.Limit {
+		out.Pagination = in.Of(int64(len(rows)))
+		for i := range rows {
+			out.Totals.Debit += rows[i].Debit
+			out.Totals.Credit += rows[i].Credit
+		}
+		return out, nil
+	}
+	type sums struct {
+		Count int64
+		EntryTotals
+	}
+	all, err := db.Get[sums](ctx, tx, `
+		select count(*) as count, coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0)::bigint as debit,
+			coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0)::bigint as credit
+		from ledger_entry e where `+strings.Join(q.Where, " and "), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("add up journal entries: %w", err)
+	}
+	out.Pagination, out.Totals = in.Of(all.Count), all.EntryTotals
+	return out, nil
+}

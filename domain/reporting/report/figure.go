@@ -1,0 +1,187 @@
+package report
+
+import (
+	"math/big"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Figure is a row of a report: cents in total and by column, each with the entries that add up to it.
+type Figure struct {
+	ID              string          `json:"id"`
+	Title           string          `json:"title"`
+	Total           money.Cents     `json:"total"`
+	TotalPercentage *int64          `json:"totalPercentage" doc:"Parts per 100000 of the report's base; null when that is nothing."`
+	Values          []Value         `json:"values" doc:"One per column of the view."`
+	ComputedValues  []ComputedValue `json:"computedValues" doc:"Figures over the columns, with no entries of their own."`
+	Drilldown       Drilldown       `json:"drilldown"`
+}
+
+// Value is a row's figure in one column.
+type Value struct {
+	ID         string      `json:"id" doc:"The column's."`
+	Title      string      `json:"title"`
+	Total      money.Cents `json:"total"`
+	Percentage *int64      `json:"percentage" doc:"Parts per 100000 of the base in this column; null when that is nothing."`
+	Drilldown  Drilldown   `json:"drilldown"`
+}
+
+// ComputedValue is a figure over the columns of a row.
+type ComputedValue struct {
+	ID         string      `json:"id" enum:"average"`
+	Title      string      `json:"title"`
+	Total      money.Cents `json:"total"`
+	Percentage *int64      `json:"percentage"`
+}
+
+// Section is a part of a report: the accounts of some classification, by category.
+type Section struct {
+	Figure
+	Categories []Category `json:"categories"`
+}
+
+// Category is the accounts of one category.
+type Category struct {
+	Figure
+	Accounts []AccountFigure `json:"accounts"`
+}
+
+// AccountFigure is one account.
+type AccountFigure struct {
+	Figure
+	Code *string `json:"code"`
+}
+
+// table makes the rows of a report: cells go into columns, and every figure gets its drill-down.
+type table struct {
+	columns columns
+	// average asks for the average over the columns.
+	average bool
+}
+
+// figure adds up cells, each times sign; behind selects their entries.
+func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selection) Figure {
+	f := Figure{ID: row.ID, Title: row.Title, Values: make([]Value, len(t.columns.list)), ComputedValues: []ComputedValue{}, Drilldown: drilldown(behind)}
+	for i := range t.columns.list {
+		c := &t.columns.list[i]
+		narrowed := behind
+		c.narrow(&narrowed)
+		f.Values[i] = Value{ID: c.ID, Title: c.Title, Drilldown: drilldown(narrowed)}
+	}
+	for _, c := range cells {
+		f.Total += sign * c.Net()
+		if t.columns.key != nil {
+			f.Values[t.columns.at[t.columns.key(c)]].Total += sign * c.Net()
+		}
+	}
+	if n := len(f.Values); t.average && n > 0 {
+		f.ComputedValues = append(f.ComputedValues, ComputedValue{ID: "average", Title: "Average", Total: average(f.Total, n)})
+	}
+	return f
+}
+
+// section makes the rows of the accounts that have cells; accounts are given by category.
+func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells map[id.ID][]*Cell, behind Selection) Section {
+	s := Section{Categories: []Category{}}
+	var all []*Cell
+	for start := 0; start < len(accounts); {
+		end := start
+		c := Category{Accounts: []AccountFigure{}}
+		var within []*Cell
+		for ; end < len(accounts) && accounts[end].CategoryID == accounts[start].CategoryID; end++ {
+			a := accounts[end]
+			if len(cells[a.ID]) == 0 {
+				continue
+			}
+			own := behind
+			own.AccountIDs = page.Only(a.ID)
+			c.Accounts = append(c.Accounts, AccountFigure{t.figure(Column{a.ID.String(), a.Name}, sign, cells[a.ID], own), a.Code})
+			within = append(within, cells[a.ID]...)
+		}
+		if len(c.Accounts) > 0 {
+			own := behind
+			own.CategoryIDs = page.Only(accounts[start].CategoryID)
+			c.Figure = t.figure(Column{accounts[start].CategoryID.String(), accounts[start].CategoryName}, sign, within, own)
+			s.Categories = append(s.Categories, c)
+			all = append(all, within...)
+		}
+		start = end
+	}
+	s.Figure = t.figure(row, sign, all, behind)
+	return s
+}
+
+// percentOf states the figure as parts of a base, column by column.
+func (f *Figure) percentOf(base *Figure) {
+	f.TotalPercentage = rateOf(f.Total, base.Total)
+	for i := range f.Values {
+		f.Values[i].Percentage = rateOf(f.Values[i].Total, base.Values[i].Total)
+	}
+	for i := range f.ComputedValues {
+		f.ComputedValues[i].Percentage = rateOf(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
+	}
+}
+
+func (s *Section) percentOf(base *Figure) {
+	for i := range s.Categories {
+		c := &s.Categories[i]
+		for k := range c.Accounts {
+			c.Accounts[k].percentOf(base)
+		}
+		c.percentOf(base)
+	}
+	s.Figure.percentOf(base)
+}
+
+const whole = 100_000
+
+// rateOf is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share beyond a safe integer.
+func rateOf(amount, base money.Cents) *int64 {
+	if base == 0 {
+		return nil
+	}
+	n := rounded(new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(whole)), int64(base))
+	if !n.IsInt64() || !money.Cents(n.Int64()).Valid() {
+		return nil
+	}
+	share := n.Int64()
+	return &share
+}
+
+func average(total money.Cents, n int) money.Cents {
+	return money.Cents(rounded(big.NewInt(int64(total)), int64(n)).Int64())
+}
+
+// rounded is a quotient, half away from zero.
+func rounded(n *big.Int, divisor int64) *big.Int {
+	d := big.NewInt(divisor)
+	quotient, rest := new(big.Int).QuoRem(n, d, new(big.Int))
+	if rest.Abs(rest).Lsh(rest, 1).CmpAbs(d) < 0 {
+		return quotient
+	}
+	away := big.NewInt(int64(n.Sign() * d.Sign()))
+	return quotient.Add(quotient, away)
+}
+
+// byAccount groups cells by their account.
+func byAccount(cells []Cell) map[id.ID][]*Cell {
+	out := map[id.ID][]*Cell{}
+	for i := range cells {
+		out[cells[i].AccountID] = append(out[cells[i].AccountID], &cells[i])
+	}
+	return out
+}
+
+// classified are the accounts of a classification.
+func classified(accounts []charted, c account.Classification) []*charted {
+	var out []*charted
+	for i := range accounts {
+		if accounts[i].Classification == c {
+			out = append(out, &accounts[i])
+		}
+	}
+	return out
+}

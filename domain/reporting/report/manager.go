@@ -1,0 +1,289 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// ManagerFinancials are how the manager's part of the trust rolls forward; income is positive, costs and what the manager drew are negative.
+type ManagerFinancials struct {
+	BalanceStart money.Cents `json:"balanceStart"`
+	NetRevenue   money.Cents `json:"netRevenue"`
+	Expenses     money.Cents `json:"expenses" doc:"Negative for costs."`
+	NetIncome    money.Cents `json:"netIncome" doc:"Net revenue and expenses."`
+	Adjustments  money.Cents `json:"adjustments" doc:"What moved on accounts of neither income nor cost: opening balances, which the first month has even when they are dated before it."`
+	Transfers    money.Cents `json:"transfers" doc:"Distributions; negative for what the manager drew."`
+	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income, adjustments and transfers."`
+}
+
+func (f *ManagerFinancials) complete() {
+	f.NetIncome = f.NetRevenue + f.Expenses
+	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Adjustments + f.Transfers
+}
+
+// ManagerDrilldowns lead to the entries behind the figures; null where no account has any.
+type ManagerDrilldowns struct {
+	BalanceStart *Drilldown `json:"balanceStart"`
+	NetRevenue   *Drilldown `json:"netRevenue"`
+	Expenses     *Drilldown `json:"expenses"`
+	Adjustments  *Drilldown `json:"adjustments"`
+	Transfers    *Drilldown `json:"transfers"`
+	BalanceEnd   *Drilldown `json:"balanceEnd"`
+}
+
+// ManagerMonth is the manager statement of a month.
+type ManagerMonth struct {
+	Currency   money.Currency    `json:"currency"`
+	StartAt    day.Day           `json:"startAt"`
+	EndAt      day.Day           `json:"endAt" doc:"Last day, included."`
+	Total      money.Cents       `json:"total" doc:"The net income."`
+	Financials ManagerFinancials `json:"financials"`
+	Drilldowns ManagerDrilldowns `json:"drilldowns"`
+}
+
+// SectionID names a part of the manager statement; every account of it is in one.
+type SectionID string
+
+// The sections.
+const (
+	SectionNetRevenue  SectionID = "net-revenue"
+	SectionExpenses    SectionID = "expenses"
+	SectionAdjustments SectionID = "adjustments"
+	SectionTransfers   SectionID = "transfers"
+)
+
+// Enum lists the sections.
+func (SectionID) Enum() []string {
+	return []string{string(SectionNetRevenue), string(SectionExpenses), string(SectionAdjustments), string(SectionTransfers)}
+}
+
+// section is where the manager's entries on an account are shown.
+func (c *trustChart) section(accountID id.ID) SectionID {
+	switch a := c.at[accountID]; {
+	case a == nil:
+		return SectionAdjustments
+	case a.plays(account.PayoutDistribution):
+		return SectionTransfers
+	case a.Classification == account.Revenue:
+		return SectionNetRevenue
+	case a.Classification == account.Expense:
+		return SectionExpenses
+	default:
+		return SectionAdjustments
+	}
+}
+
+func (f *ManagerFinancials) add(s SectionID, cents money.Cents) {
+	switch s {
+	case SectionNetRevenue:
+		f.NetRevenue += cents
+	case SectionExpenses:
+		f.Expenses += cents
+	case SectionAdjustments:
+		f.Adjustments += cents
+	case SectionTransfers:
+		f.Transfers += cents
+	}
+}
+
+// rolling knows the manager's entries: those of the party in the trust ledger, bank and guest accounts aside.
+type rolling struct {
+	chart    *trustChart
+	currency money.Currency
+	// first is the first month of the statements, whose adjustments take in what is dated before.
+	first day.Day
+}
+
+func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error) {
+	currency, err := Currency(ctx, tx, given)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+	r := &rolling{chart: c, currency: currency}
+	if start != nil {
+		r.first = start.FirstOfMonth()
+	}
+	return r, nil
+}
+
+func (r *rolling) filter(from *day.Day, to day.Day) BalanceFilter {
+	return BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: r.currency, From: from, To: to, Party: ledger.Manager}
+}
+
+// managers keeps the cells that are the manager's.
+func (r *rolling) managers(sums []Cell) []Cell {
+	kept := sums[:0:0]
+	for i := range sums {
+		if r.chart.claim(sums[i].AccountID, ledger.Manager) == ClaimManager {
+			kept = append(kept, sums[i])
+		}
+	}
+	return kept
+}
+
+// statementOf arranges what came before a period and what is in it.
+func (r *rolling) statementOf(start, end day.Day, before, during []Cell) ManagerMonth {
+	m := ManagerMonth{Currency: r.currency, StartAt: start, EndAt: end}
+	opening := start == r.first
+	adjusting := []id.ID{}
+	for i := range before {
+		s := r.chart.section(before[i].AccountID)
+		if opening && s == SectionAdjustments {
+			m.Financials.Adjustments -= before[i].Net()
+			adjusting = append(adjusting, before[i].AccountID)
+		} else {
+			m.Financials.BalanceStart -= before[i].Net()
+		}
+	}
+	accounts := map[SectionID][]id.ID{}
+	for i := range during {
+		s := r.chart.section(during[i].AccountID)
+		m.Financials.add(s, -during[i].Net())
+		accounts[s] = append(accounts[s], during[i].AccountID)
+	}
+	m.Financials.complete()
+	m.Total = m.Financials.NetIncome
+	until := func(last day.Day, f Selection) *Drilldown {
+		f.EndDate, f.Currency = &End{last}, string(r.currency)
+		return r.chart.figure(ClaimManager, 0, f).Drilldown
+	}
+	within := func(s SectionID) *Drilldown {
+		if len(accounts[s]) == 0 {
+			return nil
+		}
+		return until(end, Selection{StartDate: &Start{start}, AccountIDs: page.Only(accounts[s]...)})
+	}
+	m.Drilldowns = ManagerDrilldowns{
+		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
+		Transfers: within(SectionTransfers), BalanceEnd: until(end, Selection{}),
+	}
+	if last := start.AddDays(-1); !last.Before(day.Earliest) {
+		m.Drilldowns.BalanceStart = until(last, Selection{NotAccountIDs: adjusting})
+	}
+	if opening {
+		if all := distinctIDs(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
+			m.Drilldowns.Adjustments = until(end, Selection{AccountIDs: page.Only(all...)})
+		}
+	}
+	return m
+}
+
+// ManagerFilter selects the list of manager statements.
+type ManagerFilter struct {
+	Year     *int64 `query:"year" json:"year,omitempty" minimum:"1" maximum:"9999"`
+	Currency string `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+type managerInput struct {
+	page.Params
+	ManagerFilter
+}
+
+func managerStatements(ctx context.Context, tx *db.Tx, in *managerInput) (*page.Page[ManagerMonth], error) {
+	return ReadManagerStatements(ctx, tx, &in.ManagerFilter, in.Params)
+}
+
+// ReadManagerStatements is a page of the manager statements.
+func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p page.Params) (*page.Page[ManagerMonth], error) {
+	months, err := ManagerStatements(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(len(months))
+	first := min(p.Rows(), total)
+	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
+}
+
+// ManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names none, to the current
+// one, newest first; never nil.
+func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
+	r, err := readRolling(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	last := day.Of(tx.Now).Month()
+	sums, err := balances(ctx, tx, r.filter(nil, last.Last()), Grouping{Month: true})
+	if err != nil {
+		return nil, err
+	}
+	sums = r.managers(sums)
+	byMonth := map[day.Day][]Cell{}
+	first := last.First()
+	for i := range sums {
+		byMonth[sums[i].Month] = append(byMonth[sums[i].Month], sums[i])
+		first = day.Min(first, sums[i].Month)
+	}
+	if !r.first.IsZero() {
+		first = r.first
+	}
+	months := []ManagerMonth{}
+	before := map[id.ID]*Cell{}
+	carry := func(cells []Cell) {
+		for i := range cells {
+			c := &cells[i]
+			if before[c.AccountID] == nil {
+				before[c.AccountID] = &Cell{AccountID: c.AccountID}
+			}
+			before[c.AccountID].Debit += c.Debit
+			before[c.AccountID].Credit += c.Credit
+		}
+	}
+	for i := range sums {
+		if sums[i].Month.Before(first) {
+			carry(sums[i : i+1])
+		}
+	}
+	for m := first.Month(); m.Compare(last) <= 0; m = m.Next() {
+		if f.Year == nil || int64(m.Year) == *f.Year {
+			months = append(months, r.statementOf(m.First(), m.Last(), cellsOf(r.chart, before), byMonth[m.First()]))
+		}
+		carry(byMonth[m.First()])
+	}
+	slices.Reverse(months)
+	return months, nil
+}
+
+// cellsOf are carried cells in the chart's order.
+func cellsOf(c *trustChart, carried map[id.ID]*Cell) []Cell {
+	var out []Cell
+	for i := range c.accounts {
+		if cell := carried[c.accounts[i].ID]; cell != nil {
+			out = append(out, *cell)
+		}
+	}
+	return out
+}
+
+// summary is the way from the balance at the start to what can be drawn.
+func (d *ManagerDetail) summary() []statement.SummaryLine {
+	f := &d.Financials
+	return []statement.SummaryLine{
+		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
+		{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
+		{Name: "expenses", Text: "Expenses", Value: f.Expenses},
+		{Name: "netIncome", Text: "Net income", Value: f.NetIncome, Separated: true},
+		{Name: "adjustments", Text: "Adjustments", Value: f.Adjustments},
+		{Name: "transfers", Text: "Transfers", Value: f.Transfers},
+		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},
+		{Name: "assetsAndLiabilities", Text: "Assets and liabilities", Value: f.AssetsAndLiabilities},
+		{Name: "availableBalance", Text: "Available balance", Value: f.AvailableBalance, Separated: true},
+	}
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"context"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Matrix is a report in numbers alone, with no drill-downs and no sums: an amount per account and column of the view. It is small where the
+// report itself, each of whose figures leads to its entries, is not.
+type Matrix struct {
+	Currency money.Currency
+	View     View
+	Columns  []Column
+	Rows     []MatrixRow
+}
+
+// MatrixRow is an account, or a computed row of the balance sheet, which has neither account nor category.
+type MatrixRow struct {
+	// Section is the part of the report that it adds up to: revenue or expense, or assets, liabilities or balances.
+	Section  string
+	Category *Column
+	Account  *AccountRef
+	Title    string
+	// Values are in the order of the columns; they add up to the total.
+	Values []money.Cents
+	Total  money.Cents
+}
+
+// ProfitMatrix reads the accounts of the profit and loss that a valid filter selects, with the signs that the report has.
+func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
+	b, err := f.read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	m, sums := b.matrix(), byAccount(b.cells)
+	m.accounts(b, section{"revenue", -1, classified(b.accounts, account.Revenue)}, sums)
+	m.accounts(b, section{"expense", 1, classified(b.accounts, account.Expense)}, sums)
+	return m, nil
+}
+
+// SheetMatrix reads the accounts and the balances of owners and manager of the balance sheet that a valid filter selects, with the signs that
+// the report has: assets equal all others.
+func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
+	b, err := f.read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	m, rows := b.matrix(), b.rows()
+	m.accounts(b, section{string(RowAssets), 1, classified(b.accounts, account.Asset)}, grouped(rows[RowAssets]))
+	m.accounts(b, section{string(RowLiabilities), -1, classified(b.accounts, account.Liability)}, grouped(rows[RowLiabilities]))
+	for _, r := range []struct {
+		row   SheetRow
+		title string
+	}{{RowOwners, ownersTitle}, {RowManager, managerTitle}, {RowUnassigned, unassignedTitle}} {
+		if r.row == RowUnassigned && len(rows[r.row]) == 0 {
+			continue
+		}
+		m.Rows = append(m.Rows, b.sum(MatrixRow{Section: "balances", Title: r.title}, -1, rows[r.row]))
+	}
+	return m, nil
+}
+
+func (b *celled) matrix() *Matrix {
+	return &Matrix{Currency: b.currency, View: b.view, Columns: b.columns.shown()}
+}
+
+// section is a part of a report: accounts, and the sign of their debits.
+type section struct {
+	name     string
+	sign     money.Cents
+	accounts []*charted
+}
+
+// accounts adds a row for each account that has cells.
+func (m *Matrix) accounts(b *celled, s section, cells map[id.ID][]*Cell) {
+	for _, a := range s.accounts {
+		if len(cells[a.ID]) == 0 {
+			continue
+		}
+		ref := a.ref()
+		m.Rows = append(m.Rows, b.sum(MatrixRow{
+			Section: s.name, Category: &Column{a.CategoryID.String(), a.CategoryName}, Account: &ref, Title: a.Name,
+		}, s.sign, cells[a.ID]))
+	}
+}
+
+// sum puts cells into the columns of a row.
+func (b *celled) sum(row MatrixRow, sign money.Cents, cells []*Cell) MatrixRow {
+	row.Values = make([]money.Cents, len(b.columns.list))
+	for _, c := range cells {
+		row.Total += sign * c.Net()
+		if b.columns.key != nil {
+			row.Values[b.columns.at[b.columns.key(c)]] += sign * c.Net()
+		}
+	}
+	return row
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"cmp"
+	"context"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// ProfitAndLoss is what was earned and spent in a period.
+type ProfitAndLoss struct {
+	Currency  money.Currency `json:"currency"`
+	StartDate day.Day        `json:"startDate"`
+	EndDate   day.Day        `json:"endDate" doc:"Last day, included."`
+	View      View           `json:"view" enum:"total,ledger,party,listing,month,quarter,year"`
+	Columns   []Column       `json:"columns" doc:"None in the view total."`
+	NetIncome NetIncome      `json:"netIncome"`
+}
+
+// NetIncome is revenue less expenses. Revenue and costs are positive; percentages are of revenue.
+type NetIncome struct {
+	Figure
+	Groups []Section `json:"groups" doc:"revenue and expense."`
+}
+
+// ProfitFilter selects a profit and loss: query parameters, and the body of its export.
+type ProfitFilter struct {
+	Period
+	View       View         `query:"view" json:"view,omitempty" enum:"total,ledger,party,listing,month,quarter,year" doc:"What the columns stand for. Default: total, which has none."`
+	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
+	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a period that ends before it starts, and one with too many columns.
+func (f ProfitFilter) Resolve() []apierr.Issue {
+	if issues := f.check(); issues != nil {
+		return issues
+	}
+	if f.View.periods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
+		return []apierr.Issue{queryIssue("The period has more than 400 columns in this view", "tooMany", "view")}
+	}
+	return nil
+}
+
+type profitInput struct{ ProfitFilter }
+
+func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndLoss, error) {
+	return ReadProfit(ctx, tx, in.ProfitFilter)
+}
+
+// ReadProfit reads the profit and loss that a valid filter selects.
+func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
+	b, err := f.read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	t := table{columns: b.columns, average: b.view.ofTime()}
+	behind := Selection{
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency),
+	}
+	of := func(classes ...account.Classification) Selection {
+		s := behind
+		s.AccountClassifications = classes
+		return s
+	}
+	sums, all := byAccount(b.cells), make([]*Cell, len(b.cells))
+	for i := range b.cells {
+		all[i] = &b.cells[i]
+	}
+	income := t.section(Column{"revenue", "Revenue"}, -1, classified(b.accounts, account.Revenue), sums, of(account.Revenue))
+	costs := t.section(Column{"expense", "Expenses"}, 1, classified(b.accounts, account.Expense), sums, of(account.Expense))
+	net := NetIncome{t.figure(Column{"netIncome", "Net income"}, -1, all, of(account.Revenue, account.Expense)), nil}
+	base := income.Figure
+	net.percentOf(&base)
+	costs.percentOf(&base)
+	income.percentOf(&base)
+	net.Groups = []Section{income, costs}
+	return &ProfitAndLoss{
+		Currency: b.currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, View: b.view, Columns: t.columns.shown(), NetIncome: net,
+	}, nil
+}
+
+// celled is what a report by account is made of: the chart by category, the sums, and the columns of the view that they go into.
+type celled struct {
+	view     View
+	currency money.Currency
+	accounts []charted
+	cells    []Cell
+	columns  columns
+}
+
+func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
+	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+	var err error
+	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
+		return nil, err
+	}
+	if b.accounts, err = chart(ctx, tx, true); err != nil {
+		return nil, err
+	}
+	earning := []id.ID{}
+	for i := range b.accounts {
+		if a := &b.accounts[i]; a.Classification == account.Revenue || a.Classification == account.Expense {
+			earning = append(earning, a.ID)
+		}
+	}
+	b.cells, err = balances(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
+		AccountIDs: earning,
+	}, b.view.grouping())
+	if err != nil {
+		return nil, err
+	}
+	b.columns, err = f.columns(ctx, tx, b.cells)
+	return b, err
+}
+
+func (f *ProfitFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
+	switch f.View {
+	case ViewLedger:
+		return ledgerColumns(f.Ledger), nil
+	case ViewParty:
+		return partyColumns(f.Party, cells), nil
+	case ViewListing:
+		return listingColumns(ctx, tx, cells)
+	case ViewMonth, ViewQuarter, ViewYear:
+		return periodColumns(f.View, f.StartDate.Day, f.EndDate.Day), nil
+	case ViewTotal:
+	}
+	return columns{}, nil
+}

@@ -1,0 +1,226 @@
+package report
+
+import (
+	"cmp"
+	"context"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// BalanceSheet is what is held at the end of a day and to whom it is owed. Revenue and expense are never closed into an account: they are
+// the running balances of the parties, together with what is booked for a party on liabilities such as distributions and opening balances.
+// Every entry is in exactly one row, so assets equal liabilities and balances.
+type BalanceSheet struct {
+	Currency    money.Currency `json:"currency"`
+	Date        day.Day        `json:"date"`
+	View        View           `json:"view" enum:"total,ledger,listing"`
+	Columns     []Column       `json:"columns" doc:"None in the view total."`
+	Assets      Section        `json:"assets"`
+	Liabilities Section        `json:"liabilities"`
+	Balances    PartyBalances  `json:"balances"`
+	Owed        Figure         `json:"liabilitiesAndBalances"`
+	Check       Check          `json:"check"`
+}
+
+// PartyBalances are the computed rows: what belongs to the owners and to the manager.
+type PartyBalances struct {
+	Figure
+	Rows []Figure `json:"rows" doc:"owners, manager and, when there is any revenue or expense of nobody, unassigned."`
+}
+
+// Check is assets less liabilities and balances.
+type Check struct {
+	Total  money.Cents  `json:"total" doc:"Zero, unless listings were asked for: money in the bank is of no listing."`
+	Values []CheckValue `json:"values" doc:"Zero in the columns of ledgers; a listing's column shows what others hold for it."`
+}
+
+// CheckValue is the check of a column.
+type CheckValue struct {
+	ID    string      `json:"id"`
+	Title string      `json:"title"`
+	Total money.Cents `json:"total"`
+}
+
+// SheetFilter selects a balance sheet: query parameters, and the body of its export.
+type SheetFilter struct {
+	Date       End        `query:"date" format:"date-boundary" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
+	View       View       `query:"view" json:"view,omitempty" enum:"total,ledger,listing" doc:"What the columns stand for. Default: total, which has none."`
+	ListingIDs page.Refs  `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Ledger     liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
+	Currency   string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+type sheetInput struct{ SheetFilter }
+
+func balanceSheet(ctx context.Context, tx *db.Tx, in *sheetInput) (*BalanceSheet, error) {
+	return ReadSheet(ctx, tx, in.SheetFilter)
+}
+
+// SheetRow is a row of the balance sheet that an entry can stand in.
+type SheetRow string
+
+// The rows, in their order.
+const (
+	RowAssets      SheetRow = "assets"
+	RowLiabilities SheetRow = "liabilities"
+	RowOwners      SheetRow = "owners"
+	RowManager     SheetRow = "manager"
+	RowUnassigned  SheetRow = "unassigned"
+)
+
+// The titles of the computed rows.
+const (
+	ownersTitle     = "Owner balances"
+	managerTitle    = "Manager balance"
+	unassignedTitle = "Unassigned income"
+)
+
+// Enum lists the rows.
+func (SheetRow) Enum() []string {
+	return []string{string(RowAssets), string(RowLiabilities), string(RowOwners), string(RowManager), string(RowUnassigned)}
+}
+
+// rowOf decides where the entries of an account and party stand; the filter balanceSheetRows follows the same cases.
+func rowOf(a *charted, party ledger.Party) SheetRow {
+	switch {
+	case party == ledger.Owners && !a.Held:
+		return RowOwners
+	case party == ledger.Manager && !a.Held:
+		return RowManager
+	case a.Classification == account.Asset:
+		return RowAssets
+	case a.Classification == account.Liability:
+		return RowLiabilities
+	}
+	return RowUnassigned
+}
+
+// ReadSheet reads the balance sheet that a valid filter selects.
+func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
+	b, err := f.read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	t := sheetTable{table: table{columns: b.columns}, rows: b.rows()}
+	t.behind = Selection{EndDate: &f.Date, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency)}
+	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.shown()}
+	out.Assets = t.section(Column{string(RowAssets), "Assets"}, 1, classified(b.accounts, account.Asset), grouped(t.rows[RowAssets]), t.in(RowAssets))
+	out.Liabilities = t.section(Column{string(RowLiabilities), "Liabilities"}, -1, classified(b.accounts, account.Liability), grouped(t.rows[RowLiabilities]),
+		t.in(RowLiabilities))
+	out.Balances, out.Owed = t.owed()
+	out.finish()
+	return out, nil
+}
+
+func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
+	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+	var err error
+	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
+		return nil, err
+	}
+	if b.accounts, err = chart(ctx, tx, true); err != nil {
+		return nil, err
+	}
+	grouping := b.view.grouping()
+	grouping.Party = true
+	b.cells, err = balances(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: f.ListingIDs,
+	}, grouping)
+	if err != nil {
+		return nil, err
+	}
+	b.columns, err = f.columns(ctx, tx, b.cells)
+	return b, err
+}
+
+// rows parts the cells by the row of the balance sheet that they stand in.
+func (b *celled) rows() map[SheetRow][]*Cell {
+	at := make(map[id.ID]*charted, len(b.accounts))
+	for i := range b.accounts {
+		at[b.accounts[i].ID] = &b.accounts[i]
+	}
+	rows := map[SheetRow][]*Cell{}
+	for i := range b.cells {
+		r := rowOf(at[b.cells[i].AccountID], b.cells[i].Party)
+		rows[r] = append(rows[r], &b.cells[i])
+	}
+	return rows
+}
+
+func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
+	switch f.View {
+	case ViewLedger:
+		return ledgerColumns(f.Ledger), nil
+	case ViewListing:
+		return listingColumns(ctx, tx, cells)
+	case ViewTotal, ViewParty, ViewMonth, ViewQuarter, ViewYear:
+	}
+	return columns{}, nil
+}
+
+func grouped(cells []*Cell) map[id.ID][]*Cell {
+	out := map[id.ID][]*Cell{}
+	for _, c := range cells {
+		out[c.AccountID] = append(out[c.AccountID], c)
+	}
+	return out
+}
+
+// sheetTable makes the rows of a balance sheet.
+type sheetTable struct {
+	table
+	rows   map[SheetRow][]*Cell
+	behind Selection
+}
+
+// in selects the entries of rows.
+func (t *sheetTable) in(rows ...SheetRow) Selection {
+	f := t.behind
+	f.BalanceSheetRows = rows
+	return f
+}
+
+// credit is a row of the cells of other rows, credit positive.
+func (t *sheetTable) credit(name Column, rows ...SheetRow) Figure {
+	var cells []*Cell
+	for _, r := range rows {
+		cells = append(cells, t.rows[r]...)
+	}
+	return t.figure(name, -1, cells, t.in(rows...))
+}
+
+// owed makes the rows of the parties, their sum, and with the liabilities all that is owed.
+func (t *sheetTable) owed() (PartyBalances, Figure) {
+	b := PartyBalances{
+		Figure: t.credit(Column{"balances", "Owner and manager balances"}, RowOwners, RowManager, RowUnassigned),
+		Rows: []Figure{
+			t.credit(Column{string(RowOwners), ownersTitle}, RowOwners), t.credit(Column{string(RowManager), managerTitle}, RowManager),
+		},
+	}
+	if len(t.rows[RowUnassigned]) > 0 {
+		b.Rows = append(b.Rows, t.credit(Column{string(RowUnassigned), unassignedTitle}, RowUnassigned))
+	}
+	return b, t.credit(Column{"liabilitiesAndBalances", "Liabilities and balances"}, RowLiabilities, RowOwners, RowManager, RowUnassigned)
+}
+
+// finish states the rows as parts of the assets and checks that they are covered.
+func (s *BalanceSheet) finish() {
+	base := s.Assets.Figure
+	s.Liabilities.percentOf(&base)
+	for i := range s.Balances.Rows {
+		s.Balances.Rows[i].percentOf(&base)
+	}
+	s.Balances.percentOf(&base)
+	s.Owed.percentOf(&base)
+	s.Assets.percentOf(&base)
+	s.Check = Check{Total: base.Total - s.Owed.Total, Values: make([]CheckValue, len(base.Values))}
+	for i := range base.Values {
+		s.Check.Values[i] = CheckValue{ID: base.Values[i].ID, Title: base.Values[i].Title, Total: base.Values[i].Total - s.Owed.Values[i].Total}
+	}
+}

@@ -1,0 +1,281 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// SummaryPeriod selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
+type SummaryPeriod struct {
+	StartAt    Start    `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
+	EndAt      End      `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
+	ListingIDs page.IDs `query:"listingIds" json:"listingIds,omitempty"`
+	Currency   string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	ViewAs     string   `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
+}
+
+// Resolve refuses a period that ends before it starts.
+func (p *SummaryPeriod) Resolve() []apierr.Issue {
+	if p.EndAt.Before(p.StartAt.Day) {
+		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endAt")}
+	}
+	return nil
+}
+
+func (p *SummaryPeriod) asOwner() bool { return p.ViewAs == "owner" }
+
+// First is the first day of the first month.
+func (p *SummaryPeriod) First() Start { return Start{p.StartAt.FirstOfMonth()} }
+
+// Last is the last day of the last month.
+func (p *SummaryPeriod) Last() End { return End{p.EndAt.LastOfMonth()} }
+
+func (p *SummaryPeriod) statements(currency money.Currency) statement.Filter {
+	return statement.Filter{
+		Dates: page.Dates{DateRange: day.Span{First: p.First().Day, Last: p.Last().Day}}, ListingIDs: p.ListingIDs,
+		Currency: string(currency), Sort: "listing",
+	}
+}
+
+// SummaryFilter selects owners too.
+type SummaryFilter struct {
+	SummaryPeriod
+	Search string `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of an owner's name, first name or e-mail address."`
+}
+
+// SummaryFigures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members add up to the
+// statements' figures.
+type SummaryFigures struct {
+	BalanceStart money.Cents `json:"balanceStart" doc:"Of the first statement of each ownership."`
+	NetRevenue   money.Cents `json:"netRevenue"`
+	Expenses     money.Cents `json:"expenses"`
+	NetIncome    money.Cents `json:"netIncome" doc:"Net revenue and expenses."`
+	Payouts      money.Cents `json:"payouts"`
+	NotReceived  money.Cents `json:"payoutsNotReceived" doc:"What of the payouts that pay these statements a payment provider refused, gave back or does not answer for, positive. It is booked, in payouts of its day, and has not arrived."`
+	Adjustments  money.Cents `json:"adjustments" doc:"What else moved the balance between the statements: later opening balances, months without a selected statement, balances that an imported statement was given."`
+	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income, payouts and adjustments: that of the last statements."`
+	Reserve      money.Cents `json:"reserve" doc:"What the last statements hold back."`
+}
+
+// complete fills in what follows from the other figures.
+func (f *SummaryFigures) complete() {
+	f.NetIncome = f.NetRevenue + f.Expenses
+	f.Adjustments = f.BalanceEnd - f.BalanceStart - f.NetIncome - f.Payouts
+}
+
+func (f *SummaryFigures) add(o *SummaryFigures) {
+	f.BalanceStart += o.BalanceStart
+	f.NetRevenue += o.NetRevenue
+	f.Expenses += o.Expenses
+	f.NetIncome += o.NetIncome
+	f.Payouts += o.Payouts
+	f.NotReceived += o.NotReceived
+	f.Adjustments += o.Adjustments
+	f.BalanceEnd += o.BalanceEnd
+	f.Reserve += o.Reserve
+}
+
+// SummaryFinancials are an owner's figures over all ownerships.
+type SummaryFinancials struct {
+	SummaryFigures
+
+	CurrentBalance money.Cents `json:"currentBalance" doc:"What the books hold by the end of the current month, whatever the period: what the statements of this month end with."`
+}
+
+func (f *SummaryFinancials) add(o *SummaryFinancials) {
+	f.SummaryFigures.add(&o.SummaryFigures)
+	f.CurrentBalance += o.CurrentBalance
+}
+
+// SummaryContact is an owner.
+type SummaryContact struct {
+	ContactID id.ID   `json:"contactId"`
+	Name      string  `json:"name"`
+	FirstName *string `json:"firstName"`
+	Email     *string `json:"email"`
+	Phone     *string `json:"phone"`
+}
+
+// compare orders by name, whatever the case.
+func (c *SummaryContact) compare(o *SummaryContact) int {
+	return cmp.Or(strings.Compare(strings.ToLower(c.Name), strings.ToLower(o.Name)), c.ContactID.Compare(o.ContactID))
+}
+
+// OwnerSummary is what the statements of a period come to for an owner.
+type OwnerSummary struct {
+	Contact    SummaryContact    `json:"contact"`
+	Currency   money.Currency    `json:"currency"`
+	Listings   int64             `json:"listings" doc:"How many listings they are of."`
+	Statements int64             `json:"statements" doc:"How many statements there are."`
+	Financials SummaryFinancials `json:"financials"`
+	Drilldown  *Drilldown        `json:"drilldown" doc:"The entries of the ownership periods in the months, those of all members: the owner's part of them is by split. Imported statements have theirs in their own drill-down. Null in the owner's view."`
+}
+
+// OwnerSummaries are a page of owners by name.
+type OwnerSummaries struct {
+	page.Page[OwnerSummary]
+	Totals SummaryFinancials `json:"totals" doc:"Over all pages."`
+}
+
+// summaryEndpoints are the reports on what owners have.
+func summaryEndpoints() []api.Endpoint {
+	scopes := []string{"reports:read"}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout", ID: "listOwnerStatementSummaries", Tag: "Reports",
+			Summary: "Owner statements added up by owner", Scopes: scopes,
+			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's part of a balance is what the " +
+				"member has earned so far by split, less what the member was paid, as on the statements and in the trust report; the parts of all members add " +
+				"up to the statements' figures.",
+		}, ownerSummaries),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",
+			Summary: "The statements behind an owner's summary", Scopes: scopes,
+			Doc: "An owner's part of each statement with the columns of its layout, and those columns added up per layout by their names.",
+		}, ownerDetail),
+	}
+}
+
+type summariesInput struct {
+	page.Params
+	SummaryFilter
+}
+
+func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerSummaries, error) {
+	all, err := ReadOwnerSummaries(ctx, tx, &in.SummaryFilter)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(len(all.Owners))
+	from := min(in.Rows(), total)
+	return &OwnerSummaries{
+		Page: page.Page[OwnerSummary]{Data: all.Owners[from:min(from+in.Limit, total)], Pagination: in.Of(total)}, Totals: all.Totals,
+	}, nil
+}
+
+// AllSummaries are the summaries of all owners by name, and what they come to together.
+type AllSummaries struct {
+	Currency money.Currency
+	Owners   []OwnerSummary
+	Totals   SummaryFinancials
+}
+
+// ReadOwnerSummaries reads all owners of the selected statements.
+func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (*AllSummaries, error) {
+	currency, selected, err := f.selection(ctx, tx)
+	out := &AllSummaries{Currency: currency, Owners: []OwnerSummary{}}
+	if err != nil || selected == nil {
+		return out, err
+	}
+	owners, _ := selected.OwnerIDs.Parts()
+	s := newSumming(owners)
+	if err := statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
+		s.add(one)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	sums, err := s.owners(ctx, tx, currency)
+	if err != nil {
+		return nil, err
+	}
+	contacts, err := summaryContacts(ctx, tx, s.contacts())
+	if err != nil {
+		return nil, err
+	}
+	for contact, sum := range sums {
+		one := OwnerSummary{
+			Contact: contacts[contact], Currency: currency, Listings: int64(len(sum.listings)), Statements: sum.statements, Financials: sum.SummaryFinancials,
+			Drilldown: f.behind(currency, sum.periods),
+		}
+		out.Totals.add(&one.Financials)
+		out.Owners = append(out.Owners, one)
+	}
+	slices.SortFunc(out.Owners, func(a, b OwnerSummary) int { return a.Contact.compare(&b.Contact) })
+	return out, nil
+}
+
+// selection are the statements of a filter; nil when no owner is found.
+func (f *SummaryFilter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *statement.Filter, error) {
+	currency, err := Currency(ctx, tx, f.Currency)
+	if err != nil {
+		return "", nil, err
+	}
+	selected := f.statements(currency)
+	if f.Search == "" {
+		return currency, &selected, nil
+	}
+	found, err := db.Select[id.ID](ctx, tx, `
+		select id from contact where team_id = @team and (name ilike @search or first_name ilike @search or email ilike @search) order by id`,
+		db.Args{"team": tx.Team, "search": page.Like(f.Search)})
+	if err != nil {
+		return "", nil, fmt.Errorf("search owners: %w", err)
+	}
+	if len(found) == 0 {
+		return currency, nil, nil
+	}
+	selected.OwnerIDs = page.Only(found...)
+	return currency, &selected, nil
+}
+
+// CountOwnerSummaries counts the owners, and their parts in statements, without adding anything up.
+func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (owners, parts int64, err error) {
+	_, selected, err := f.selection(ctx, tx)
+	if err != nil || selected == nil {
+		return 0, 0, err
+	}
+	n, err := statement.Count(ctx, tx, *selected)
+	return n.Owners, n.Parts, err
+}
+
+// behind is the drill-down of ownership periods, for the manager.
+func (p *SummaryPeriod) behind(currency money.Currency, periods []id.ID) *Drilldown {
+	if p.asOwner() || len(periods) == 0 {
+		return nil
+	}
+	first, last := p.First(), p.Last()
+	d := drilldown(Selection{
+		StartDate: &first, EndDate: &last, OwnershipPeriodIDs: refsOf(periods...), Party: ledger.Owners, Currency: string(currency),
+	})
+	return &d
+}
+
+// summaryContacts reads owners.
+func summaryContacts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]SummaryContact, error) {
+	rows, err := db.Select[SummaryContact](ctx, tx, `
+		select id as contact_id, name, first_name, email, phone from contact where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read owners: %w", err)
+	}
+	out := make(map[id.ID]SummaryContact, len(rows))
+	for _, r := range rows {
+		out[r.ContactID] = r
+	}
+	return out, nil
+}
+
+// ReadSummaryContact reads one contact. It fails with apierr.NotFound for one that the team does not have.
+func ReadSummaryContact(ctx context.Context, tx *db.Tx, contact id.ID) (SummaryContact, error) {
+	found, err := summaryContacts(ctx, tx, []id.ID{contact})
+	if err != nil {
+		return SummaryContact{}, err
+	}
+	if _, known := found[contact]; !known {
+		return SummaryContact{}, apierr.NotFound
+	}
+	return found[contact], nil
+}

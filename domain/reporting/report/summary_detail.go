@@ -1,0 +1,214 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"stayledger/domain/settlement/layout"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// OwnerDetail is an owner's summary with the statements behind it.
+type OwnerDetail struct {
+	OwnerSummary
+	page.Page[OwnerStatement]
+
+	StartAt day.Day         `json:"startAt" doc:"First day of the period."`
+	EndAt   day.Day         `json:"endAt" doc:"Last day, included."`
+	Layouts []LayoutSummary `json:"layouts" doc:"The columns of the statements' layouts added up, over all pages, by name."`
+}
+
+// OwnerStatement is an owner's part of one statement.
+type OwnerStatement struct {
+	ID                id.ID                `json:"id"`
+	ShortRef          string               `json:"shortRef"`
+	StartAt           day.Day              `json:"startAt"`
+	EndAt             day.Day              `json:"endAt" doc:"Last day, included."`
+	Status            statement.Status     `json:"status"`
+	Listing           statement.Listing    `json:"listing"`
+	OwnershipPeriodID id.ID                `json:"ownershipPeriodId"`
+	Split             int64                `json:"split" doc:"Parts per 100000."`
+	Financials        SummaryFigures       `json:"financials"`
+	Layout            LayoutRef            `json:"layout"`
+	Sections          []SectionSummary     `json:"sections" doc:"The sections of the layout that the viewer sees."`
+	Drilldown         *statement.Drilldown `json:"drilldown" doc:"The entries of the whole statement; null in the owner's view."`
+}
+
+// LayoutRef names a layout.
+type LayoutRef struct {
+	ID   *id.ID `json:"id" doc:"Null for the built-in layout."`
+	Name string `json:"name" doc:"Of its time: that of the last statement where several are added up."`
+}
+
+// LayoutSummary is what the columns of a layout come to.
+type LayoutSummary struct {
+	LayoutRef
+
+	Statements int64            `json:"statements"`
+	Sections   []SectionSummary `json:"sections"`
+	last       day.Day
+}
+
+// SectionSummary is a section of a layout in an owner's part.
+type SectionSummary struct {
+	Name    string          `json:"name"`
+	Kind    string          `json:"kind" enum:"netRevenue,other"`
+	Columns []ColumnSummary `json:"columns" doc:"The columns with an amount."`
+	Total   money.Cents     `json:"total" doc:"What the section adds to the statement, hidden columns included."`
+}
+
+// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of what was earned before the section, so columns can be a cent off their subtotal.
+type ColumnSummary struct {
+	Name   string            `json:"name"`
+	Type   layout.ColumnType `json:"type" enum:"accounts,subTotal,formula.currency"`
+	Amount money.Cents       `json:"amount"`
+}
+
+type ownerDetailInput struct {
+	ContactID id.ID `path:"contactId"`
+	page.Params
+	SummaryPeriod
+}
+
+func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDetail, error) {
+	shown := []OwnerStatement{}
+	var n int64
+	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.SummaryPeriod, func(one *OwnerStatement) error {
+		if n++; n > in.Rows() && n <= in.Rows()+in.Limit {
+			shown = append(shown, *one)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Page = page.Page[OwnerStatement]{Data: shown, Pagination: in.Of(n)}
+	return d, nil
+}
+
+// ReadOwnerDetail reads the summary of one owner and hands every statement to each, by listing and month. It fails with apierr.NotFound for a
+// contact that the team does not have.
+func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPeriod, each func(*OwnerStatement) error) (*OwnerDetail, error) {
+	who, err := ReadSummaryContact(ctx, tx, contact)
+	if err != nil {
+		return nil, err
+	}
+	currency, err := Currency(ctx, tx, p.Currency)
+	if err != nil {
+		return nil, err
+	}
+	d := &OwnerDetail{
+		OwnerSummary: OwnerSummary{Contact: who, Currency: currency}, StartAt: p.First().Day, EndAt: p.Last().Day, Layouts: []LayoutSummary{},
+	}
+	selected, s := p.statements(currency), newSumming([]id.ID{contact})
+	selected.OwnerIDs = page.Only(contact)
+	err = statement.EachDetail(ctx, tx, selected, p.asOwner(), func(whole *statement.Detail) error {
+		f := figuresOf(whole)
+		parts := s.add(f)
+		at := slices.IndexFunc(f.Owners, func(o statement.Owner) bool { return o.ContactID == contact })
+		one := ownerStatement(whole, f.Owners, at)
+		one.Financials = parts[at]
+		d.addLayout(one)
+		return each(one)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sums, err := s.owners(ctx, tx, currency)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sums[contact]; sum != nil {
+		d.Listings, d.Statements, d.Financials, d.Drilldown = int64(len(sum.listings)), sum.statements, sum.SummaryFinancials, p.behind(currency, sum.periods)
+	}
+	return d, nil
+}
+
+// figuresOf are the figures of a statement that was read whole.
+func figuresOf(d *statement.Detail) *statement.Figures {
+	f := &statement.Figures{
+		ID: d.ID, ShortRef: d.ShortRef, Ownership: d.Ownership, Listing: d.Listing, Currency: d.Currency, StartAt: d.StartAt, EndAt: d.EndAt,
+		Status: d.Status, Financials: d.Financials.Financials, Parts: d.Parts, Owners: make([]statement.Owner, len(d.Shares)),
+	}
+	for _, p := range d.Payouts {
+		f.Paid = append(f.Paid, statement.Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.Received, Missing: -p.Total - p.Received})
+	}
+	for i, share := range d.Shares {
+		f.Owners[i] = statement.Owner{ContactID: share.ContactID, Name: share.Name, Split: share.Split}
+	}
+	return f
+}
+
+// partOf is what an amount adds to a member's part of what all members have so far.
+func partOf(amount, before money.Cents, splits []int64, member int) money.Cents {
+	return money.Split(before+amount, splits)[member] - money.Split(before, splits)[member]
+}
+
+// ownerStatement is the part of one of the owners, without the figures.
+func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *OwnerStatement {
+	splits := make([]int64, len(owners))
+	for i := range owners {
+		splits[i] = owners[i].Split
+	}
+	earned := d.Earned // goes on from section to section, so that these add up to the figures
+	one := &OwnerStatement{
+		ID: d.ID, ShortRef: d.ShortRef, StartAt: d.StartAt, EndAt: d.EndAt, Status: d.Status, Listing: d.Listing, OwnershipPeriodID: d.Ownership.ID,
+		Split: owners[at].Split, Drilldown: d.Drilldown, Sections: make([]SectionSummary, len(d.Tables)),
+		Layout: LayoutRef{ID: d.Layout.LayoutID, Name: d.Layout.Name},
+	}
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		s := SectionSummary{Name: t.Name, Kind: t.Kind, Columns: []ColumnSummary{}, Total: partOf(t.Total, earned, splits, at)}
+		for n := range t.Columns {
+			if amount := t.Totals[n].Amount; amount != nil {
+				s.Columns = append(s.Columns, ColumnSummary{Name: t.Columns[n].Name, Type: t.Columns[n].Type, Amount: partOf(*amount, earned, splits, at)})
+			}
+		}
+		one.Sections[i] = s
+		earned += t.Total
+	}
+	return one
+}
+
+// addLayout adds the sections of a statement to those of its layout.
+func (d *OwnerDetail) addLayout(one *OwnerStatement) {
+	at := slices.IndexFunc(d.Layouts, func(l LayoutSummary) bool { return sameLayout(l.ID, one.Layout.ID) })
+	if at < 0 {
+		at = len(d.Layouts)
+		d.Layouts = append(d.Layouts, LayoutSummary{LayoutRef: one.Layout, Sections: []SectionSummary{}})
+	}
+	l := &d.Layouts[at]
+	l.Statements++
+	if one.StartAt.After(l.last) {
+		l.last, l.Name = one.StartAt, one.Layout.Name
+	}
+	for i := range one.Sections {
+		l.add(&one.Sections[i])
+	}
+}
+
+func sameLayout(a, b *id.ID) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func (l *LayoutSummary) add(s *SectionSummary) {
+	at := slices.IndexFunc(l.Sections, func(o SectionSummary) bool { return o.Name == s.Name && o.Kind == s.Kind })
+	if at < 0 {
+		l.Sections = append(l.Sections, SectionSummary{Name: s.Name, Kind: s.Kind, Columns: slices.Clone(s.Columns), Total: s.Total})
+		slices.SortStableFunc(l.Sections, func(a, b SectionSummary) int { return cmp.Compare(a.Kind, b.Kind) }) // net revenue before other
+		return
+	}
+	to := &l.Sections[at]
+	to.Total += s.Total
+	for _, c := range s.Columns {
+		if n := slices.IndexFunc(to.Columns, func(o ColumnSummary) bool { return o.Name == c.Name }); n >= 0 {
+			to.Columns[n].Amount += c.Amount
+		} else {
+			to.Columns = append(to.Columns, c)
+		}
+	}
+}

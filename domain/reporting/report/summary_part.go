@@ -1,0 +1,207 @@
+package report
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses and payouts of each, the
+// balance at the start of the first, and the balance at the end and the reserve of the last. What the members have of a balance follows from what
+// they earned and were paid, so that it is the same in a statement, here and in the trust report.
+type summing struct {
+	only   map[id.ID]bool // nil means everybody
+	chains map[id.ID]*ownedChain
+	order  []*ownedChain
+}
+
+// ownedChain are the statements of one ownership period.
+type ownedChain struct {
+	period, listing id.ID
+	statements      int64
+	owners          []statement.Owner
+	figures         []SummaryFigures // of each owner
+	first, last     day.Day          // where the statements begin that the balances at the start and at the end are of
+}
+
+func newSumming(only []id.ID) *summing {
+	s := &summing{chains: map[id.ID]*ownedChain{}}
+	if len(only) > 0 {
+		s.only = map[id.ID]bool{}
+		for _, contact := range only {
+			s.only[contact] = true
+		}
+	}
+	return s
+}
+
+func (s *summing) wants(contact id.ID) bool { return s.only == nil || s.only[contact] }
+
+// add takes a statement in and gives the parts of its owners; none when nobody owns the listing.
+func (s *summing) add(f *statement.Figures) []SummaryFigures {
+	if len(f.Owners) == 0 {
+		return nil
+	}
+	c := s.chains[f.Ownership.ID]
+	if c == nil {
+		c = &ownedChain{
+			period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, figures: make([]SummaryFigures, len(f.Owners)), first: f.StartAt, last: f.StartAt,
+		}
+		s.chains[f.Ownership.ID], s.order = c, append(s.order, c)
+	}
+	c.statements++
+	parts := make([]SummaryFigures, len(f.Owners))
+	for i := range parts {
+		p := &f.Parts[i]
+		parts[i] = SummaryFigures{
+			BalanceStart: p.BalanceStart, NetRevenue: p.NetRevenue, Expenses: p.Expenses, Payouts: p.Payouts, BalanceEnd: p.BalanceEnd, Reserve: p.Reserve,
+		}
+		parts[i].complete()
+	}
+	for _, p := range f.Paid {
+		isPaid := func(o statement.Owner) bool { return p.ContactID != nil && o.ContactID == *p.ContactID }
+		if i := slices.IndexFunc(f.Owners, isPaid); i >= 0 {
+			parts[i].NotReceived += p.Missing
+		}
+	}
+	c.add(f.StartAt, parts)
+	return parts
+}
+
+// add takes the parts of a statement that begins on a day in, in any order of the days.
+func (c *ownedChain) add(start day.Day, parts []SummaryFigures) {
+	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
+	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
+	for i := range parts {
+		f, p := &c.figures[i], &parts[i]
+		f.NetRevenue += p.NetRevenue
+		f.Expenses += p.Expenses
+		f.Payouts += p.Payouts
+		f.NotReceived += p.NotReceived
+		if isFirst {
+			f.BalanceStart = p.BalanceStart
+		}
+		if isLast {
+			f.BalanceEnd, f.Reserve = p.BalanceEnd, p.Reserve
+		}
+		f.complete()
+	}
+}
+
+// ownerSummed is what an owner's statements come to.
+type ownerSummed struct {
+	SummaryFinancials
+
+	periods    []id.ID
+	listings   map[id.ID]bool
+	statements int64
+}
+
+// owners adds up by owner.
+func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency) (map[id.ID]*ownerSummed, error) {
+	periods := make([]id.ID, len(s.order))
+	for i, c := range s.order {
+		periods[i] = c.period
+	}
+	current, err := statement.CurrentShares(ctx, tx, periods, string(currency))
+	if err != nil {
+		return nil, err
+	}
+	out := map[id.ID]*ownerSummed{}
+	for _, c := range s.order {
+		for i := range c.owners {
+			contact := c.owners[i].ContactID
+			if !s.wants(contact) {
+				continue
+			}
+			if out[contact] == nil {
+				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
+			}
+			o := out[contact]
+			o.SummaryFigures.add(&c.figures[i])
+			o.CurrentBalance += current[c.period][i]
+			o.periods, o.listings[c.listing] = append(o.periods, c.period), true
+			o.statements += c.statements
+		}
+	}
+	return out, nil
+}
+
+// contacts are those that have a part.
+func (s *summing) contacts() []id.ID {
+	seen := map[id.ID]bool{}
+	var out []id.ID
+	for _, c := range s.order {
+		for _, o := range c.owners {
+			if s.wants(o.ContactID) && !seen[o.ContactID] {
+				seen[o.ContactID] = true
+				out = append(out, o.ContactID)
+			}
+		}
+	}
+	return out
+}
+
+// OwnerPart is an owner's part of one statement.
+type OwnerPart struct {
+	Contact   *SummaryContact
+	Statement *statement.Figures
+	Split     int64 // parts per 100000
+	Figures   SummaryFigures
+}
+
+// ReadOwnerParts gives what the summaries add up, by owner, listing and month. It holds a row for each owner of each statement.
+func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPart, error) {
+	_, selected, err := f.selection(ctx, tx)
+	if err != nil || selected == nil {
+		return nil, err
+	}
+	owners, _ := selected.OwnerIDs.Parts()
+	s := newSumming(owners)
+	var out []OwnerPart
+	people := map[id.ID]*SummaryContact{}
+	err = statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
+		for i, part := range s.add(one) {
+			contact := one.Owners[i].ContactID
+			if !s.wants(contact) {
+				continue
+			}
+			if people[contact] == nil {
+				people[contact] = &SummaryContact{}
+			}
+			out = append(out, OwnerPart{Contact: people[contact], Statement: one, Split: one.Owners[i].Split, Figures: part})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := summaryContacts(ctx, tx, s.contacts())
+	if err != nil {
+		return nil, err
+	}
+	for contact, c := range people {
+		*c = found[contact]
+	}
+	// Statements come by listing and month.
+	slices.SortStableFunc(out, func(a, b OwnerPart) int { return a.Contact.compare(b.Contact) })
+	return out, nil
+}
+
+// CountOwnerStatements counts the statements of an owner.
+func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPeriod) (int64, error) {
+	currency, err := Currency(ctx, tx, p.Currency)
+	if err != nil {
+		return 0, err
+	}
+	f := p.statements(currency)
+	f.OwnerIDs = page.Only(contact)
+	n, err := statement.Count(ctx, tx, f)
+	return n.Statements, err
+}

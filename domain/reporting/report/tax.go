@@ -1,0 +1,355 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// TaxLiability is what stays brought that is taxed, and the tax that guests were charged, recognised in a period.
+type TaxLiability struct {
+	Currency  money.Currency `json:"currency"`
+	StartDate day.Day        `json:"startDate"`
+	EndDate   day.Day        `json:"endDate" doc:"Last day, included."`
+	TaxFigures
+	Data       []TaxListing    `json:"data" doc:"The listings and channels with listed reservations; totals are those of all pages."`
+	Pagination page.Pagination `json:"pagination" doc:"Counts reservations."`
+}
+
+// TaxFigures are the totals of a level of the report.
+type TaxFigures struct {
+	TaxableIncomeTotal    money.Cents   `json:"taxableIncomeTotal"`
+	CollectableTaxesTotal money.Cents   `json:"collectableTaxesTotal"`
+	Drilldowns            TaxDrilldowns `json:"drilldowns"`
+}
+
+// TaxDrilldowns lead to the entries behind both amounts.
+type TaxDrilldowns struct {
+	TaxableIncome    *Drilldown `json:"taxableIncome" doc:"Null for a channel whose name a filter cannot say: one with a comma, or with blanks around it."`
+	CollectableTaxes *Drilldown `json:"collectableTaxes" doc:"Null for such a channel, and while the team has no account for lodging taxes."`
+}
+
+// TaxListing is a listing's part.
+type TaxListing struct {
+	ID   *id.ID  `json:"id"`
+	Name *string `json:"name"`
+	TaxFigures
+	Channels []TaxChannel `json:"channels"`
+}
+
+// TaxChannel is the part of a listing's stays that one channel brought.
+type TaxChannel struct {
+	Name *string `json:"name" doc:"Booking platform; null for stays that name none."`
+	TaxFigures
+	Reservations []TaxReservation `json:"reservations"`
+}
+
+// TaxReservation is a stay's part.
+type TaxReservation struct {
+	ID               id.ID         `json:"id"`
+	GuestName        *string       `json:"guestName"`
+	ConfirmationCode *string       `json:"confirmationCode"`
+	CheckIn          day.Day       `json:"checkIn"`
+	CheckOut         day.Day       `json:"checkOut"`
+	BookedAt         *day.Day      `json:"bookedAt"`
+	Nights           int           `json:"nights"`
+	TaxableIncome    money.Cents   `json:"taxableIncome"`
+	CollectableTaxes money.Cents   `json:"collectableTaxes"`
+	Drilldowns       TaxDrilldowns `json:"drilldowns"`
+}
+
+// TaxFilter selects a sales-tax liability report: query parameters, and the body of its export.
+type TaxFilter struct {
+	Period
+	TaxableLineIDs []id.ID   `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
+	Channels       []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
+	ListingIDs     page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Currency       string    `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a period that ends before it starts.
+func (f TaxFilter) Resolve() []apierr.Issue { return f.check() }
+
+// notCollected are the transactions that pay tax on rather than charge it.
+func notCollected() []string { return []string{"expense", "transfer", "payout"} }
+
+// taxRow is a stay's part in the order in which stays are listed.
+type taxRow struct {
+	ListingID       id.ID
+	BookingPlatform *string
+	ID              id.ID
+	Income          money.Cents
+	Taxes           money.Cents
+}
+
+type taxInput struct {
+	page.Params
+	TaxFilter
+}
+
+func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, error) {
+	return ReadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
+}
+
+// ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
+// line type.
+func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
+	r, err := taxReportOf(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.read(ctx, tx, f)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(len(rows))
+	r.first = min(p.Rows(), total)
+	r.last = min(r.first+p.Limit, total)
+	if err := r.readShown(ctx, tx, rows[r.first:r.last]); err != nil {
+		return nil, err
+	}
+	out := r.arrange(rows)
+	out.Currency, out.StartDate, out.EndDate, out.Pagination = money.Currency(r.behind.Currency), f.StartDate.Day, f.EndDate.Day, p.Of(total)
+	return out, nil
+}
+
+// taxReportOf knows what a valid filter is about.
+func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
+	currency, err := Currency(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	chart, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
+	if err != nil {
+		return nil, err
+	}
+	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
+		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
+		NotReservationIDs: refsOf(id.Zero),
+	}}, nil
+}
+
+// taxedAccounts are the accounts that ids of accounts and of line mappings stand for.
+func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	type named struct{ ID, AccountID id.ID }
+	rows, err := db.Select[named](ctx, tx, `
+		select id, id as account_id from account where team_id = @team and id = any(@ids)
+		union all
+		select id, account_id from reservation_line_mapping where team_id = @team and id = any(@ids) and account_id is not null`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find taxed accounts: %w", err)
+	}
+	found := map[id.ID]id.ID{}
+	for _, r := range rows {
+		found[r.ID] = r.AccountID
+	}
+	var accounts []id.ID
+	var issues []apierr.Issue
+	for i, v := range ids {
+		switch a := found[v]; {
+		case a.IsZero():
+			issue := queryIssue("No account and no mapped line type has this id", "notFound", "taxableLineIds")
+			issue.Path = append(issue.Path, i)
+			issues = append(issues, issue)
+		case !slices.Contains(accounts, a):
+			accounts = append(accounts, a)
+		}
+	}
+	if issues != nil {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	return accounts, nil
+}
+
+// lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the manager's fees and markups,
+// unless tax lines of reservations go there too.
+func (c *trustChart) lodgingTaxes() []id.ID {
+	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
+		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines
+	})
+}
+
+type taxReport struct {
+	taxes, taxed []id.ID
+	behind       Selection
+	// first and last are the places of the page among the rows; listings and stays are what it shows.
+	first, last int64
+	listings    map[id.ID]string
+	stays       map[id.ID]*TaxReservation
+}
+
+func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
+	with, args := r.taxTables(tx.Team, f)
+	rows, err := db.Select[taxRow](ctx, tx, with+`
+		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
+		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
+		left join listing l on l.team_id = @team and l.id = b.listing_id
+		where b.income <> 0 or b.taxes <> 0
+		order by l.name nulls last, b.listing_id, r.booking_platform nulls last, r.check_in, r.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read taxes: %w", err)
+	}
+	return rows, nil
+}
+
+// taxTables is the table booked for a WITH, which has a row per stay and listing.
+func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Args) {
+	args = db.Args{
+		"team": team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
+		"not_collected": notCollected(),
+	}
+	q := page.Query{Where: []string{"true"}, Args: args}
+	q.Refs("e.listing_id", f.ListingIDs)
+	q.Narrow("coalesce(r.booking_platform, 'null') = any(?)", f.Channels)
+	return `with booked as (
+			select e.reservation_id, e.listing_id,
+				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
+				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxes::uuid[]) and t.id is null), 0)::bigint as taxes
+			from ledger_entry e join reservation r on r.team_id = @team and r.id = e.reservation_id
+			left join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = any(@not_collected)
+			where e.team_id = @team and e.account_id = any(@taxed::uuid[] || @taxes::uuid[]) and e.txn_at between @start and @end
+				and e.currency = @currency and e.ledger <> 'historical' and e.status = 'active' and ` + strings.Join(q.Where, " and ") + `
+			group by 1, 2
+		)`, args
+}
+
+// readShown reads what the page shows of its rows.
+func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (err error) {
+	stays, listings := make([]id.ID, len(shown)), make([]id.ID, len(shown))
+	for i := range shown {
+		stays[i], listings[i] = shown[i].ID, shown[i].ListingID
+	}
+	if r.listings, err = listingNames(ctx, tx, distinctIDs(listings)); err != nil {
+		return err
+	}
+	type stay struct {
+		ID               id.ID
+		GuestName        *string
+		ConfirmationCode *string
+		CheckIn          day.Day
+		CheckOut         day.Day
+		BookedAt         *day.Day
+	}
+	rows, err := db.Select[stay](ctx, tx, `
+		select id, guest_name, confirmation_code, check_in, check_out, booked_at from reservation where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": stays})
+	if err != nil {
+		return fmt.Errorf("read the stays of taxes: %w", err)
+	}
+	r.stays = make(map[id.ID]*TaxReservation, len(rows))
+	for _, s := range rows {
+		r.stays[s.ID] = &TaxReservation{
+			ID: s.ID, GuestName: s.GuestName, ConfirmationCode: s.ConfirmationCode, CheckIn: s.CheckIn, CheckOut: s.CheckOut, BookedAt: s.BookedAt,
+			Nights: s.CheckIn.DaysUntil(s.CheckOut),
+		}
+	}
+	return nil
+}
+
+// figures are the totals of a level with what is behind them.
+func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigures {
+	f := TaxFigures{TaxableIncomeTotal: income, CollectableTaxesTotal: taxes}
+	earned, charged := behind, behind
+	earned.AccountIDs, charged.AccountIDs = page.Only(r.taxed...), page.Only(r.taxes...)
+	charged.NotTransactionTypes = notCollected()
+	d := drilldown(earned)
+	f.Drilldowns.TaxableIncome = &d
+	if len(r.taxes) > 0 {
+		d := drilldown(charged)
+		f.Drilldowns.CollectableTaxes = &d
+	}
+	return f
+}
+
+// arrange groups rows, which come by listing and channel, and shows those of the page.
+func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
+	out := &TaxLiability{Data: []TaxListing{}}
+	var income, taxes money.Cents
+	at := int64(0)
+	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
+		behind := r.behind
+		behind.ListingIDs = refsOf(of[0].ListingID)
+		l := TaxListing{ID: idOrNil(of[0].ListingID), Name: nameOf(r.listings, of[0].ListingID), Channels: []TaxChannel{}}
+		var listingIncome, listingTaxes money.Cents
+		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
+			c := r.channel(via, at, behind)
+			listingIncome += c.TaxableIncomeTotal
+			listingTaxes += c.CollectableTaxesTotal
+			if len(c.Reservations) > 0 {
+				l.Channels = append(l.Channels, c)
+			}
+			at += int64(len(via))
+		}
+		income, taxes = income+listingIncome, taxes+listingTaxes
+		if len(l.Channels) > 0 {
+			l.TaxFigures = r.figures(listingIncome, listingTaxes, behind)
+			out.Data = append(out.Data, l)
+		}
+	}
+	out.TaxFigures = r.figures(income, taxes, r.behind)
+	return out
+}
+
+// channel is what the rows of a channel come to, the first of which is at a place among all, with those of the page.
+func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChannel {
+	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
+	var income, taxes money.Cents
+	for i := range rows {
+		row := &rows[i]
+		income += row.Income
+		taxes += row.Taxes
+		if place := at + int64(i); place < r.first || place >= r.last {
+			continue
+		}
+		behind := behind
+		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, refsOf(row.ID)
+		stay := *r.stays[row.ID]
+		stay.TaxableIncome, stay.CollectableTaxes, stay.Drilldowns = row.Income, row.Taxes, r.figures(row.Income, row.Taxes, behind).Drilldowns
+		c.Reservations = append(c.Reservations, stay)
+	}
+	name := channelName(&rows[0])
+	behind.Channels = []string{name}
+	c.TaxFigures = r.figures(income, taxes, behind)
+	if strings.Contains(name, ",") || strings.TrimSpace(name) != name { // a list of parameters cannot say such a name
+		c.Drilldowns = TaxDrilldowns{}
+	}
+	return c
+}
+
+// channelName is what selects the stays of a channel; null selects those of none.
+func channelName(r *taxRow) string {
+	if r.BookingPlatform == nil {
+		return nullText
+	}
+	return *r.BookingPlatform
+}
+
+// chunksBy parts a list where neighbours differ.
+func chunksBy[T any](list []T, same func(a, b *T) bool) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for from := 0; from < len(list); {
+			to := from + 1
+			for to < len(list) && same(&list[from], &list[to]) {
+				to++
+			}
+			if !yield(list[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}

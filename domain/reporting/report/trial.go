@@ -1,0 +1,128 @@
+package report
+
+import (
+	"context"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// TrialBalance lists the accounts with what they stood at and what moved.
+type TrialBalance struct {
+	Currency  money.Currency `json:"currency"`
+	StartDate day.Day        `json:"startDate"`
+	EndDate   day.Day        `json:"endDate" doc:"Last day, included."`
+	Data      []TrialRow     `json:"data"`
+	Totals    TrialTotals    `json:"totals"`
+}
+
+// TrialFigures are cents, debit positive, in debit and credit alike, each with the entries behind it.
+type TrialFigures struct {
+	Beginning money.Cents `json:"beginning" doc:"Balance before the start date, debit positive."`
+	Debit     money.Cents `json:"debit"`
+	Credit    money.Cents `json:"credit"`
+	Ending    money.Cents `json:"ending" doc:"beginning + debit - credit."`
+
+	Drilldown          Drilldown  `json:"drilldown" doc:"The entries whose debits and credits these are."`
+	BeginningDrilldown *Drilldown `json:"beginningDrilldown" doc:"The entries that the beginning adds up; null where the calendar begins."`
+	EndingDrilldown    Drilldown  `json:"endingDrilldown"`
+}
+
+// TrialRow is one account.
+type TrialRow struct {
+	Account        AccountRef             `json:"account"`
+	Classification account.Classification `json:"classification" enum:"asset,liability,revenue,expense"`
+	TrialFigures
+}
+
+// TrialTotals are the sums over all accounts: unless a party or a listing is asked for, debit equals credit, and beginning and ending are zero.
+type TrialTotals struct{ TrialFigures }
+
+// TrialFilter selects a trial balance: query parameters, and the body of its export.
+type TrialFilter struct {
+	Period
+	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
+	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+}
+
+// Resolve refuses a period that ends before it starts.
+func (f TrialFilter) Resolve() []apierr.Issue { return f.check() }
+
+type trialInput struct{ TrialFilter }
+
+func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance, error) {
+	return ReadTrial(ctx, tx, in.TrialFilter)
+}
+
+// ReadTrial reads the trial balance that a valid filter selects.
+func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
+	currency, err := Currency(ctx, tx, f.Currency)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := chart(ctx, tx, false)
+	if err != nil {
+		return nil, err
+	}
+	before, during, err := balancesAround(ctx, tx, BalanceFilter{
+		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
+	}, Grouping{})
+	if err != nil {
+		return nil, err
+	}
+	figures := map[id.ID]*TrialFigures{}
+	of := func(account id.ID) *TrialFigures {
+		if figures[account] == nil {
+			figures[account] = &TrialFigures{}
+		}
+		return figures[account]
+	}
+	for i := range before {
+		of(before[i].AccountID).Beginning = before[i].Net()
+	}
+	for i := range during {
+		at := of(during[i].AccountID)
+		at.Debit, at.Credit = during[i].Debit, during[i].Credit
+	}
+	behind := Selection{Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency)}
+	out := &TrialBalance{Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, Data: []TrialRow{}}
+	for i := range accounts {
+		a := &accounts[i]
+		moved := figures[a.ID]
+		if moved == nil || moved.Beginning == 0 && moved.Debit == 0 && moved.Credit == 0 {
+			continue
+		}
+		own := behind
+		own.AccountIDs = page.Only(a.ID)
+		moved.complete(own, f.Period)
+		out.Data = append(out.Data, TrialRow{Account: a.ref(), Classification: a.Classification, TrialFigures: *moved})
+		out.Totals.Beginning += moved.Beginning
+		out.Totals.Debit += moved.Debit
+		out.Totals.Credit += moved.Credit
+	}
+	out.Totals.complete(behind, f.Period)
+	return out, nil
+}
+
+// complete fills in what follows from the other figures.
+func (t *TrialFigures) complete(behind Selection, p Period) {
+	t.Ending = t.Beginning + t.Debit - t.Credit
+	until := behind
+	until.EndDate = &p.EndDate
+	t.EndingDrilldown = drilldown(until)
+	until.StartDate = &p.StartDate
+	t.Drilldown = drilldown(until)
+	if last := p.StartDate.AddDays(-1); !last.Before(day.Earliest) {
+		behind.EndDate = &End{last}
+		earlier := drilldown(behind)
+		t.BeginningDrilldown = &earlier
+	}
+}

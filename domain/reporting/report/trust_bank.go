@@ -1,0 +1,166 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/bank"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// BankLeg is what the banks say, brought to the day's books by what they have not seen yet.
+type BankLeg struct {
+	StatementBalance    money.Cents   `json:"statementBalance" doc:"The latest balance that the bank stated, with its movements since."`
+	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
+	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
+	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
+	Accounts            []BankAccount `json:"accounts"`
+}
+
+// BankAccount is the bank leg of one account beside its books.
+type BankAccount struct {
+	Account             AccountRef  `json:"account"`
+	StatementAt         *day.Day    `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
+	StatementBalance    money.Cents `json:"statementBalance"`
+	DepositsInTransit   money.Cents `json:"depositsInTransit"`
+	OutstandingPayments money.Cents `json:"outstandingPayments"`
+	AdjustedBalance     money.Cents `json:"adjustedBalance"`
+	BookBalance         TrustFigure `json:"bookBalance"`
+	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
+	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
+
+	records   int64
+	unmatched []bank.Unmatched
+}
+
+// Uncleared is what was booked on a bank account and not, or not wholly, matched with bank records by the day.
+type Uncleared struct {
+	TransactionID *id.ID      `json:"transactionId" doc:"Null for a manual journal."`
+	Date          day.Day     `json:"date"`
+	Description   string      `json:"description"`
+	Booked        TrustFigure `json:"booked"`
+	Open          money.Cents `json:"open" doc:"The part that is not matched."`
+}
+
+const unclearedShown = 100
+
+// unclearedRow is an uncleared transaction or journal, with what all of its account's come to.
+type unclearedRow struct {
+	AccountID     id.ID
+	TransactionID *id.ID
+	Date          day.Day
+	Description   string
+	Booked        money.Cents
+	Open          money.Cents
+	Transit       money.Cents
+	Outstanding   money.Cents
+}
+
+// unclearedOf is what the books have on bank accounts and matched bank records do not, by transaction or journal: the largest of each account.
+// An opening balance counts as seen on those of the accounts for which the bank has stated a balance, since that balance has it.
+func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *position) ([]unclearedRow, error) {
+	rows, err := db.Select[unclearedRow](ctx, tx, `
+		with compared as (
+			select account_id, source_id, min(date) as date, sum(booked) as booked,
+				sum(booked) - sum(cleared) as open, bool_or(date is null) as matched
+			from (
+				select e.account_id, e.source_id, e.txn_at as date, e.cent_total as booked, 0 as cleared
+				from ledger_entry e
+				where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
+					and e.ledger = 'trust' and e.status = 'active'
+				union all
+				select m.account_id, m.transaction_id, null, 0, m.cents from (`+bank.Cleared+`) m
+				where m.account_id = any(@accounts::uuid[]) and m.date <= @date
+			) b group by 1, 2 having sum(booked) <> sum(cleared)
+		), uncleared as (
+			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
+				coalesce(sum(o.open) filter (where o.open > 0) over (partition by o.account_id), 0)::bigint as transit,
+				coalesce(sum(o.open) filter (where o.open < 0) over (partition by o.account_id), 0)::bigint as outstanding
+			from compared o
+			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.source_id and t.is_opening_balance)
+				or not o.account_id = any(@stated::uuid[])
+		)
+		select u.account_id, t.id as transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
+			u.booked::bigint as booked, u.open::bigint as open, u.transit, u.outstanding
+		from uncleared u
+		left join transaction t on t.team_id = @team and t.id = u.source_id
+		left join lateral (select e.description from ledger_entry e where e.team_id = @team and e.source_id = u.source_id
+			and e.account_id = u.account_id order by e.txn_code, e.ref limit 1) n on t.id is null
+		where u.place <= @shown
+		order by u.account_id, u.place`,
+		db.Args{"team": tx.Team, "accounts": accounts, "stated": stated, "date": p.date, "currency": p.currency, "shown": unclearedShown})
+	if err != nil {
+		return nil, fmt.Errorf("read what banks have not seen: %w", err)
+	}
+	return rows, nil
+}
+
+// bankLeg reads the first leg for the bank accounts of the position, whose book balances it has already.
+func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
+	leg := &BankLeg{Accounts: []BankAccount{}}
+	ids := p.banks()
+	at := map[id.ID]*BankAccount{}
+	asked := make([]bank.Since, 0, len(ids))
+	for _, v := range ids {
+		asked = append(asked, bank.Since{Account: v})
+		behind := p.behind()
+		behind.AccountIDs = page.Only(v)
+		leg.Accounts = append(leg.Accounts, BankAccount{
+			Account: p.chart.at[v].ref(), BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind), Uncleared: []Uncleared{},
+		})
+	}
+	for i := range leg.Accounts {
+		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
+	}
+	balances, err := bank.Balances(ctx, tx, asked, p.date.AddDays(1))
+	if err != nil {
+		return nil, err
+	}
+	stated := []id.ID{}
+	for _, b := range balances {
+		a := at[b.AccountID]
+		a.StatementAt, a.StatementBalance, a.records = b.StatedAt, b.Cents, b.Records
+		if b.StatedAt != nil {
+			stated = append(stated, b.AccountID)
+		}
+	}
+	open, err := unclearedOf(ctx, tx, ids, stated, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range open {
+		p.uncleared(at[open[i].AccountID], &open[i])
+	}
+	unmatched, _, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: ids, Before: p.date.AddDays(1)}, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unmatched {
+		at[u.AccountID].unmatched = append(at[u.AccountID].unmatched, u)
+	}
+	for i := range leg.Accounts {
+		a := &leg.Accounts[i]
+		a.AdjustedBalance = a.StatementBalance + a.DepositsInTransit + a.OutstandingPayments
+		a.Difference = a.AdjustedBalance - a.BookBalance.CentTotal
+		leg.StatementBalance += a.StatementBalance
+		leg.DepositsInTransit += a.DepositsInTransit
+		leg.OutstandingPayments += a.OutstandingPayments
+		leg.AdjustedBalance += a.AdjustedBalance
+	}
+	return leg, nil
+}
+
+func (p *position) uncleared(a *BankAccount, r *unclearedRow) {
+	a.DepositsInTransit, a.OutstandingPayments = r.Transit, r.Outstanding
+	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: TrustFigure{CentTotal: r.Booked}, Open: r.Open}
+	if r.TransactionID != nil {
+		behind := p.behind()
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(*r.TransactionID)
+		u.Booked = p.chart.figure(ClaimBank, r.Booked, behind)
+	}
+	a.Uncleared = append(a.Uncleared, u)
+}

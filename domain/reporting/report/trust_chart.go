@@ -1,0 +1,225 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Claim says to whom a part of the trust belongs. Every active entry of the trust ledger is in exactly one: its account decides for banks and
+// guest money, then its party, then, when it is nobody's, its account again.
+type Claim string
+
+// The claims. Bank is the money itself; all others are what it is owed to, and add up to it.
+const (
+	ClaimBank             Claim = "bank"
+	ClaimGuests           Claim = "guestBalances"
+	ClaimDeferredRevenue  Claim = "deferredRevenue"
+	ClaimTaxes            Claim = "taxes"
+	ClaimPayables         Claim = "accountsPayable"
+	ClaimSecurityDeposits Claim = "securityDeposits"
+	ClaimDueToFrom        Claim = "dueToFromTrust"
+	ClaimOwners           Claim = "ownerBalances"
+	ClaimManager          Claim = "managerBalance"
+	ClaimHeldElsewhere    Claim = "fundsHeldElsewhere"
+	ClaimSurplus          Claim = "trustSurplus"
+	ClaimOther            Claim = "other"
+)
+
+// maxReferences is how many ids a filter can name.
+const maxReferences = 1000
+
+// Enum lists the claims.
+func (Claim) Enum() []string {
+	return []string{
+		string(ClaimBank), string(ClaimGuests), string(ClaimDeferredRevenue), string(ClaimTaxes), string(ClaimPayables), string(ClaimSecurityDeposits),
+		string(ClaimDueToFrom), string(ClaimOwners), string(ClaimManager), string(ClaimHeldElsewhere), string(ClaimSurplus), string(ClaimOther),
+	}
+}
+
+// nobodys are the claims of entries that belong to no party, in the order in which the reconciliation shows them.
+func nobodys() []Claim {
+	return []Claim{
+		ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimSurplus, ClaimHeldElsewhere, ClaimOther,
+	}
+}
+
+// TrustFigure is an amount with the entries behind it.
+type TrustFigure struct {
+	CentTotal money.Cents `json:"centTotal"`
+	Drilldown *Drilldown  `json:"drilldown" doc:"The entries that add up to the amount; null when no filter can name them."`
+}
+
+// trustAccount is an account as the reconciliation sees it.
+type trustAccount struct {
+	ID              id.ID
+	Code            *string
+	Name            string
+	Type            account.Type
+	Classification  account.Classification
+	CategoryID      id.ID
+	CategoryName    string
+	Assignments     []string
+	TaxLines        bool
+	BankingCategory *string
+	BankingCurrency *string
+}
+
+func (a *trustAccount) plays(part account.Assignment) bool {
+	return slices.Contains(a.Assignments, string(part))
+}
+
+func (a *trustAccount) ref() AccountRef { return AccountRef{ID: a.ID, Code: a.Code, Name: a.Name} }
+
+// trustChart knows which claim an account stands for.
+type trustChart struct {
+	accounts []trustAccount
+	at       map[id.ID]*trustAccount
+	claims   map[id.ID]Claim
+	// standing are the accounts that stand for a claim.
+	standing map[Claim][]id.ID
+}
+
+func readTrustChart(ctx context.Context, tx *db.Tx) (*trustChart, error) {
+	accounts, err := db.Select[trustAccount](ctx, tx, `
+		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category, a.banking_currency,
+			array(select s.assignment from account_assignment s where s.team_id = @team and s.account_id = a.id order by 1) as assignments,
+			exists (select from reservation_line_mapping m where m.team_id = @team and m.account_id = a.id and m.line_type = 'tax') as tax_lines
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team order by a.code nulls last, a.name, a.id`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the chart: %w", err)
+	}
+	return newTrustChart(accounts), nil
+}
+
+func newTrustChart(accounts []trustAccount) *trustChart {
+	c := &trustChart{accounts: accounts, at: map[id.ID]*trustAccount{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
+	var guests, taxes id.ID
+	for i := range accounts {
+		a := &accounts[i]
+		c.at[a.ID] = a
+		if a.plays(account.AccountsReceivable) {
+			guests = a.CategoryID
+		}
+		if a.plays(account.ExpenseSalesTax) {
+			taxes = a.CategoryID
+		}
+	}
+	for i := range accounts {
+		a := &accounts[i]
+		claim := claimOf(a, guests, taxes)
+		c.claims[a.ID] = claim
+		c.standing[claim] = append(c.standing[claim], a.ID)
+	}
+	return c
+}
+
+// claimOf is what an account stands for when its entries are nobody's. Taxes and security deposits have no part that an account could play:
+// an account counts as one by its category, that of the sales tax and that of the guest deposits.
+func claimOf(a *trustAccount, guests, taxes id.ID) Claim {
+	switch {
+	case a.Type == account.TypeBank:
+		return ClaimBank
+	case a.plays(account.AccountsReceivable) || a.plays(account.DepositCoHostPayout):
+		return ClaimGuests
+	case a.plays(account.DeferredRevenue):
+		return ClaimDeferredRevenue
+	case a.plays(account.DueToFromTrust):
+		return ClaimDueToFrom
+	case a.plays(account.AccountsPayable):
+		return ClaimPayables
+	case a.plays(account.OpeningBalance):
+		return ClaimSurplus
+	case a.plays(account.ExpenseSalesTax) || a.TaxLines:
+		return ClaimTaxes
+	case a.Classification == account.Asset:
+		return ClaimHeldElsewhere
+	case a.Classification != account.Liability || len(a.Assignments) > 0:
+		return ClaimOther
+	case a.CategoryID == guests:
+		return ClaimSecurityDeposits
+	case a.CategoryID == taxes:
+		return ClaimTaxes
+	default:
+		return ClaimOther
+	}
+}
+
+// claim is whose the entries of an account and party are.
+func (c *trustChart) claim(accountID id.ID, party ledger.Party) Claim {
+	own := c.claims[accountID]
+	switch {
+	case own == ClaimBank || own == ClaimGuests:
+		return own
+	case party == ledger.Owners:
+		return ClaimOwners
+	case party == ledger.Manager:
+		return ClaimManager
+	case own == "":
+		return ClaimOther
+	default:
+		return own
+	}
+}
+
+// of are the accounts that stand for claims; never nil, and the caller's own.
+func (c *trustChart) of(claims ...Claim) []id.ID {
+	ids := []id.ID{}
+	for _, claim := range claims {
+		ids = append(ids, c.standing[claim]...)
+	}
+	return ids
+}
+
+// selection narrows a selection of trust entries to those of a claim; false when no entry can be among them.
+func (c *trustChart) selection(claim Claim, f Selection) (Selection, bool) {
+	f.Ledger = ledger.Trust
+	switch claim {
+	case ClaimOwners, ClaimManager:
+		f.Party = ledger.Owners
+		if claim == ClaimManager {
+			f.Party = ledger.Manager
+		}
+		f.NotAccountIDs = append(c.of(ClaimBank, ClaimGuests), f.NotAccountIDs...)
+		if len(f.NotAccountIDs) == 0 {
+			f.NotAccountIDs = nil
+		}
+		return f, true
+	case ClaimBank, ClaimGuests:
+	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere, ClaimSurplus, ClaimOther:
+		f.Party = nobody
+	}
+	if f.AccountIDs == nil {
+		f.AccountIDs = page.Only(c.of(claim)...)
+	}
+	return f, len(f.AccountIDs) > 0
+}
+
+// figure is an amount of a claim with its drill-down.
+func (c *trustChart) figure(claim Claim, cents money.Cents, f Selection) TrustFigure {
+	behind, ok := c.selection(claim, f)
+	if !ok {
+		return TrustFigure{CentTotal: cents}
+	}
+	d := drilldown(behind)
+	return TrustFigure{cents, &d}
+}
+
+// expenses are the accounts of costs.
+func (c *trustChart) expenses() []id.ID {
+	ids := []id.ID{}
+	for i := range c.accounts {
+		if c.accounts[i].Classification == account.Expense {
+			ids = append(ids, c.accounts[i].ID)
+		}
+	}
+	return ids
+}

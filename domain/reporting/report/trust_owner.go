@@ -1,0 +1,321 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's deficit.
+type OwnerBalances struct {
+	TrustFigure
+	Listings []OwnerListing `json:"listings" doc:"Listings with an open balance, by name."`
+	Owners   []OwnerTotal   `json:"owners" doc:"The same by owner: the sum of the owner's shares. What no ownership period explains is in none."`
+}
+
+// OwnerListing is what is held for the owners of a listing.
+type OwnerListing struct {
+	ID   *id.ID  `json:"id" doc:"Null for owners' entries without a listing."`
+	Name *string `json:"name"`
+	TrustFigure
+	Periods []OwnerPeriod `json:"periods"`
+}
+
+// OwnerPeriod is what is held for the owners of a time; without an id, for the time in which nobody owned the listing.
+type OwnerPeriod struct {
+	ID      *id.ID   `json:"id"`
+	StartAt *day.Day `json:"startAt"`
+	EndAt   *day.Day `json:"endAt" doc:"Exclusive."`
+	TrustFigure
+	Shares []OwnerShare `json:"shares"`
+	// ownerless are the stays and transactions behind what nobody owns.
+	ownerless []WarningItem
+}
+
+// OwnerShare is a member's part, as owner statements divide: what was earned so far by split, less what the member was paid.
+type OwnerShare struct {
+	ContactID id.ID       `json:"contactId"`
+	Name      string      `json:"name"`
+	Split     int64       `json:"split" doc:"Parts per 100000."`
+	CentTotal money.Cents `json:"centTotal"`
+}
+
+// OwnerTotal is what is held for an owner over all listings.
+type OwnerTotal struct {
+	ContactID id.ID       `json:"contactId"`
+	Name      string      `json:"name"`
+	CentTotal money.Cents `json:"centTotal"`
+}
+
+// ownerFacts are what owner balances are cut with.
+type ownerFacts struct {
+	listings map[id.ID]string
+	periods  map[id.ID][]listing.Period
+	contacts map[id.ID]string
+	// sums are the balances of single ownership periods; those of the zero id are by listing, of the time in which nobody owned it.
+	sums map[ownerKey]money.Cents
+	// ownerless are the sources of what nobody owns, by listing.
+	ownerless map[id.ID][]ownerSum
+	// paid is what members were paid: negative.
+	paid map[paidKey]money.Cents
+}
+
+type ownerKey struct{ listing, period id.ID }
+
+type paidKey struct {
+	ownerKey
+	contact id.ID
+}
+
+// ownerTotals are the owners' balances by listing, those that came to nothing included when a period of it may not have.
+func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
+	totals := map[id.ID]money.Cents{}
+	if len(p.byListing) > 0 {
+		for k, cents := range p.byListing {
+			if k.claim == ClaimOwners {
+				totals[k.listing] += cents
+			}
+		}
+		return totals, nil
+	}
+	sums, err := balances(ctx, tx, BalanceFilter{
+		Ledgers: []ledger.Ledger{ledger.Trust}, Currency: p.currency, To: p.date, Party: ledger.Owners,
+	}, Grouping{Listing: true})
+	if err != nil {
+		return nil, err
+	}
+	for i := range sums {
+		if p.chart.claim(sums[i].AccountID, ledger.Owners) == ClaimOwners {
+			totals[sums[i].ListingID] -= sums[i].Net()
+		}
+	}
+	return totals, nil
+}
+
+// ownersOf expands the owners' balances of all listings, by name.
+func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
+	totals, err := ownerTotals(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := readOwnerFacts(ctx, tx, p, totals)
+	if err != nil {
+		return nil, err
+	}
+	out := []OwnerListing{}
+	for listingID, total := range totals {
+		l := OwnerListing{TrustFigure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
+		if name, ok := facts.listings[listingID]; ok {
+			l.ID, l.Name = &listingID, &name
+		}
+		if total != 0 || len(l.Periods) > 0 {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b OwnerListing) int { return compareListings(a.Name, b.Name, a.ID, b.ID) })
+	return out, nil
+}
+
+// ownerFigure is an owners' balance with the entries of a listing, and of one period of it.
+func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) TrustFigure {
+	behind := p.behind()
+	if listingID != nil {
+		behind.ListingIDs = refsOf(*listingID)
+	}
+	if period != nil {
+		behind.OwnershipPeriodIDs = refsOf(*period)
+	}
+	return p.chart.figure(ClaimOwners, cents, behind)
+}
+
+func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
+	f := &ownerFacts{sums: map[ownerKey]money.Cents{}, ownerless: map[id.ID][]ownerSum{}, paid: map[paidKey]money.Cents{}}
+	listings := make([]id.ID, 0, len(totals))
+	for v := range totals {
+		if !v.IsZero() {
+			listings = append(listings, v)
+		}
+	}
+	slices.SortFunc(listings, id.ID.Compare)
+	var err error
+	if f.listings, err = listingNames(ctx, tx, listings); err != nil {
+		return nil, err
+	}
+	if f.periods, err = listing.Periods(ctx, tx, listings); err != nil {
+		return nil, err
+	}
+	// Entries name their period, balances do not. Where a listing has had one period only, all that is not nobody's is that period's, and its
+	// entries need not be read.
+	shared, members := []id.ID{}, []id.ID{}
+	for _, periods := range f.periods {
+		for i := range periods {
+			if len(periods) > 1 {
+				shared = append(shared, periods[i].ID)
+			}
+			for _, m := range periods[i].Members {
+				members = append(members, m.ContactID)
+			}
+		}
+	}
+	if f.contacts, err = contactNames(ctx, tx, members); err != nil {
+		return nil, err
+	}
+	if err := f.readPeriods(ctx, tx, p, shared); err != nil {
+		return nil, err
+	}
+	return f, f.readPaid(ctx, tx, p)
+}
+
+type ownerSum struct {
+	ListingID         id.ID
+	OwnershipPeriodID id.ID
+	ContactID         id.ID
+	ReservationID     id.ID
+	TransactionID     id.ID
+	Total             money.Cents
+}
+
+// ownersTrustEntry holds for the entries e that owner balances are made of.
+const ownersTrustEntry = `e.team_id = @team and e.party = 'owners' and e.ledger = 'trust' and e.status = 'active' and e.txn_at <= @date
+	and e.currency = @currency`
+
+func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
+	rows, err := db.Select[ownerSum](ctx, tx, `
+		select e.listing_id, e.ownership_period_id, null::uuid as contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
+			-sum(e.cent_total)::bigint as total from ledger_entry e
+		where `+ownersTrustEntry+` and e.ownership_period_id = any(@periods::uuid[]) and e.account_id <> all(@others::uuid[]) group by 1, 2
+		union all
+		select e.listing_id, e.ownership_period_id, null, e.reservation_id, e.transaction_id, -sum(e.cent_total)::bigint from ledger_entry e
+		where `+ownersTrustEntry+` and e.ownership_period_id is null and e.account_id <> all(@others::uuid[]) group by 1, 2, 4, 5
+		order by 1, 2, 4, 5`,
+		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "periods": periods, "others": p.chart.of(ClaimBank, ClaimGuests)})
+	if err != nil {
+		return fmt.Errorf("read balances of ownership periods: %w", err)
+	}
+	for _, r := range rows {
+		f.sums[ownerKey{r.ListingID, r.OwnershipPeriodID}] += r.Total
+		if r.OwnershipPeriodID.IsZero() && r.Total != 0 {
+			f.ownerless[r.ListingID] = append(f.ownerless[r.ListingID], r)
+		}
+	}
+	return nil
+}
+
+// readPaid reads what was paid out to single owners, or paid in by them.
+func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error {
+	rows, err := db.Select[ownerSum](ctx, tx, `
+		select e.listing_id, e.ownership_period_id, e.contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
+			-sum(e.cent_total)::bigint as total from ledger_entry e
+		where `+ownersTrustEntry+` and e.contact_id is not null and e.ownership_period_id is not null
+			and e.account_id = (select s.account_id from account_assignment s where s.team_id = @team and s.assignment = @part)
+		group by 1, 2, 3`,
+		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "part": string(account.PayoutDistribution)})
+	if err != nil {
+		return fmt.Errorf("read payouts to owners: %w", err)
+	}
+	for _, r := range rows {
+		f.paid[paidKey{ownerKey{r.ListingID, r.OwnershipPeriodID}, r.ContactID}] = r.Total
+	}
+	return nil
+}
+
+// cut parts a listing's balance by ownership period and owner; periods with nothing open are left out.
+func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []OwnerPeriod {
+	out := []OwnerPeriod{}
+	rest := total
+	periods := f.periods[listingID]
+	for i := range periods {
+		of := &periods[i]
+		cents := f.sums[ownerKey{listingID, of.ID}]
+		if len(periods) == 1 {
+			cents = total - f.sums[ownerKey{listingID, id.Zero}]
+		}
+		rest -= cents
+		shares := f.shares(listingID, of, cents)
+		if cents == 0 && !slices.ContainsFunc(shares, func(s OwnerShare) bool { return s.CentTotal != 0 }) {
+			continue
+		}
+		out = append(out, OwnerPeriod{
+			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, TrustFigure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
+		})
+	}
+	if rest != 0 || len(f.ownerless[listingID]) > 0 {
+		nobodys := OwnerPeriod{TrustFigure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
+		for _, o := range f.ownerless[listingID] {
+			nobodys.ownerless = append(nobodys.ownerless, p.ownerless(&o))
+		}
+		out = append(out, nobodys)
+	}
+	return out
+}
+
+// ownerless is what a stay or a transaction has for owners that the listing does not have.
+func (p *position) ownerless(o *ownerSum) WarningItem {
+	behind := p.behind()
+	behind.ListingIDs, behind.OwnershipPeriodIDs = refsOf(o.ListingID), refsOf(id.Zero)
+	behind.ReservationIDs, behind.TransactionIDs = refsOf(o.ReservationID), refsOf(o.TransactionID)
+	return WarningItem{
+		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
+		TrustFigure: p.chart.figure(ClaimOwners, o.Total, behind),
+	}
+}
+
+// shares divides a period's balance among its members.
+func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
+	shares, splits := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
+	paid := make([]money.Cents, len(of.Members))
+	for i, m := range of.Members {
+		shares[i] = OwnerShare{ContactID: m.ContactID, Name: f.contacts[m.ContactID], Split: m.Split}
+		splits[i], paid[i] = m.Split, f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
+	}
+	for i, part := range statement.Divide(cents, splits, paid) {
+		shares[i].CentTotal = part
+	}
+	return shares
+}
+
+// byOwner adds up the shares of each owner, by name.
+func byOwner(listings []OwnerListing) []OwnerTotal {
+	at := map[id.ID]int{}
+	out := []OwnerTotal{}
+	for i := range listings {
+		for j := range listings[i].Periods {
+			for _, s := range listings[i].Periods[j].Shares {
+				n, ok := at[s.ContactID]
+				if !ok {
+					n = len(out)
+					at[s.ContactID] = n
+					out = append(out, OwnerTotal{ContactID: s.ContactID, Name: s.Name})
+				}
+				out[n].CentTotal += s.CentTotal
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b OwnerTotal) int { return compareListings(&a.Name, &b.Name, &a.ContactID, &b.ContactID) })
+	return out
+}
+
+func contactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+	type contact struct {
+		ID   id.ID
+		Name string
+	}
+	rows, err := db.Select[contact](ctx, tx, `select id, name from contact where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read owners: %w", err)
+	}
+	out := make(map[id.ID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Name
+	}
+	return out, nil
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a liability, so the bank, which
+// is what the trust has, is negative, and all claims together are zero.
+type position struct {
+	chart    *trustChart
+	date     day.Day
+	currency money.Currency
+
+	byClaim   map[Claim]money.Cents
+	byAccount map[accountKey]money.Cents
+	byListing map[listingKey]money.Cents
+	guests    []guestCell
+	// guestsOf are the places in guests of a listing's cells.
+	guestsOf map[id.ID][]int
+}
+
+type accountKey struct {
+	claim   Claim
+	account id.ID
+}
+
+type listingKey struct {
+	claim   Claim
+	listing id.ID
+}
+
+// readPosition adds up the books by claim, account and listing. Listings cost as many rows as they have accounts with entries; a reader that
+// does not need them does without.
+func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.Currency, byListing bool) (*position, error) {
+	c, err := readTrustChart(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	p := &position{
+		chart: c, date: date, currency: currency,
+		byClaim: map[Claim]money.Cents{}, byAccount: map[accountKey]money.Cents{}, byListing: map[listingKey]money.Cents{},
+	}
+	sums, err := balances(ctx, tx, BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: currency, To: date}, Grouping{Party: true, Listing: byListing})
+	if err != nil {
+		return nil, err
+	}
+	for i := range sums {
+		s := &sums[i]
+		claim := c.claim(s.AccountID, s.Party)
+		p.byClaim[claim] -= s.Net()
+		p.byAccount[accountKey{claim, s.AccountID}] -= s.Net()
+		if byListing {
+			p.byListing[listingKey{claim, s.ListingID}] -= s.Net()
+		}
+	}
+	if p.guests, err = guestCells(ctx, tx, &guestSelection{accounts: c.of(ClaimGuests), date: date, currency: currency, balancesOnly: true}); err != nil {
+		return nil, err
+	}
+	p.guestsOf = map[id.ID][]int{}
+	for i := range p.guests {
+		of := p.guests[i].ListingID
+		p.guestsOf[of] = append(p.guestsOf[of], i)
+	}
+	return p, nil
+}
+
+// behind selects the entries up to the day.
+func (p *position) behind() Selection {
+	return Selection{EndDate: &End{p.date}, Currency: string(p.currency), Ledger: ledger.Trust}
+}
+
+// figure is what a claim comes to.
+func (p *position) figure(claim Claim) TrustFigure {
+	return p.chart.figure(claim, p.byClaim[claim], p.behind())
+}
+
+// banks are the trust's bank accounts, and any other that has trust money on it.
+func (p *position) banks() []id.ID {
+	ids := []id.ID{}
+	for i := range p.chart.accounts {
+		a := &p.chart.accounts[i]
+		if p.chart.claims[a.ID] != ClaimBank {
+			continue
+		}
+		trust := a.BankingCategory != nil && *a.BankingCategory == "trust" && (a.BankingCurrency == nil || *a.BankingCurrency == string(p.currency))
+		if trust || p.byAccount[accountKey{ClaimBank, a.ID}] != 0 {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// occupancy is what is held for the guests of a status, a listing's when one is given.
+func (p *position) occupancy(status Occupancy, listingID *id.ID) GuestFigure {
+	behind := p.behind()
+	if listingID != nil {
+		behind.ListingIDs = refsOf(*listingID)
+	}
+	cells, total := p.guestsAt(status, listingID)
+	whole := behind
+	whole.OccupancyStatus = status
+	out := GuestFigure{TrustFigure: p.chart.figure(ClaimGuests, total, whole)}
+	if status == Unassigned {
+		return out
+	}
+	var deposits, receivables []stayBalance
+	for _, s := range stayBalances(cells) {
+		if s.total > 0 {
+			deposits = append(deposits, s)
+		} else {
+			receivables = append(receivables, s)
+		}
+	}
+	deposit, receivable := p.chart.stays(deposits, behind), p.chart.stays(receivables, behind)
+	out.Deposits, out.Receivables = &deposit, &receivable
+	return out
+}
+
+// guestsAt are the guest cells of a status, a listing's when one is given, and what they come to.
+func (p *position) guestsAt(status Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
+	add := func(c *guestCell) {
+		if c.Status == status {
+			cells = append(cells, *c)
+			total += c.total()
+		}
+	}
+	if listingID != nil {
+		for _, i := range p.guestsOf[*listingID] {
+			add(&p.guests[i])
+		}
+		return cells, total
+	}
+	for i := range p.guests {
+		add(&p.guests[i])
+	}
+	return cells, total
+}
+
+// split parts guest balances by status.
+func (p *position) split(whole TrustFigure, listingID *id.ID) GuestSplit {
+	return GuestSplit{
+		TrustFigure: whole,
+		Departed:    p.occupancy(Departed, listingID), InHouse: p.occupancy(InHouse, listingID), Upcoming: p.occupancy(Upcoming, listingID),
+		Cancelled: p.occupancy(Cancelled, listingID), Unassigned: p.occupancy(Unassigned, listingID),
+	}
+}
+
+// GuestSplit are the net balances of guests by where they are in their stay.
+type GuestSplit struct {
+	TrustFigure
+	Departed   GuestFigure `json:"departed"`
+	InHouse    GuestFigure `json:"inHouse"`
+	Upcoming   GuestFigure `json:"upcoming"`
+	Cancelled  GuestFigure `json:"cancelled"`
+	Unassigned GuestFigure `json:"unassigned" doc:"Guest money that no reservation explains."`
+}
+
+// GuestFigure is what is held for the guests of a status, net; Deposits and Receivables are its stays with money held and money owed.
+type GuestFigure struct {
+	TrustFigure
+	Deposits    *TrustFigure `json:"deposits" doc:"Null for unassigned money."`
+	Receivables *TrustFigure `json:"receivables" doc:"Negative; null for unassigned money."`
+}
+
+// dateOr is the day given, or today.
+func dateOr(tx *db.Tx, given *day.Day) day.Day {
+	if given == nil {
+		return day.Of(tx.Now)
+	}
+	return *given
+}
+
+// listingNames are the names of listings.
+func listingNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+	type named struct {
+		ID   id.ID
+		Name string
+	}
+	rows, err := db.Select[named](ctx, tx, `select id, name from listing where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read listings: %w", err)
+	}
+	out := make(map[id.ID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Name
+	}
+	return out, nil
+}

@@ -1,0 +1,296 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// WarningCode is a finding of the trust reconciliation.
+type WarningCode string
+
+// The findings.
+const (
+	WarnNegativeOwner    WarningCode = "negativeOwnerBalance"
+	WarnNegativeManager  WarningCode = "negativeManagerBalance"
+	WarnDepartedGuest    WarningCode = "departedGuestBalance"
+	WarnFormerOwner      WarningCode = "ownerBalanceAfterOwnershipEnded"
+	WarnNobodysBalance   WarningCode = "ownerBalanceWithoutOwnership"
+	WarnUpcomingDebit    WarningCode = "upcomingStayPastDue"
+	WarnUnmatchedRecords WarningCode = "unmatchedBankRecords"
+	WarnNoRecords        WarningCode = "bankRecordsMissing"
+	WarnOperatingCost    WarningCode = "operatingCostPaidFromTrust"
+	WarnBankDiffers      WarningCode = "bankDiffersFromBooks"
+	WarnNotEliminated    WarningCode = "ledgersDoNotEliminate"
+	WarnStillBooked      WarningCode = "paymentStillBooked"
+	WarnUnknownPayment   WarningCode = "paymentUnknown"
+	WarnWaitingPayment   WarningCode = "paymentAwaitingApproval"
+)
+
+// warningItems is how many places of a finding are shown.
+const warningItems = 100
+
+// Enum lists the findings.
+func (WarningCode) Enum() []string {
+	return []string{
+		string(WarnNegativeOwner), string(WarnNegativeManager), string(WarnDepartedGuest), string(WarnFormerOwner), string(WarnNobodysBalance),
+		string(WarnUpcomingDebit), string(WarnUnmatchedRecords), string(WarnNoRecords), string(WarnOperatingCost), string(WarnBankDiffers),
+		string(WarnNotEliminated),
+		string(WarnStillBooked), string(WarnUnknownPayment), string(WarnWaitingPayment),
+	}
+}
+
+// TrustWarning is a finding: how often it was made, what it comes to, and where.
+type TrustWarning struct {
+	Code     WarningCode   `json:"code"`
+	Severity string        `json:"severity" enum:"error,warning" doc:"error: somebody else's money is or may be gone."`
+	Message  string        `json:"message"`
+	Count    int           `json:"count"`
+	Total    money.Cents   `json:"total"`
+	Items    []WarningItem `json:"items" doc:"At most 100, the largest amounts first."`
+}
+
+// WarningItem is one place of a finding; what it is about is set, all else null.
+type WarningItem struct {
+	ListingID         *id.ID `json:"listingId"`
+	OwnershipPeriodID *id.ID `json:"ownershipPeriodId"`
+	ReservationID     *id.ID `json:"reservationId"`
+	TransactionID     *id.ID `json:"transactionId"`
+	AccountID         *id.ID `json:"accountId"`
+	BankRecordID      *id.ID `json:"bankRecordId"`
+	TrustFigure
+
+	// stay is what the drill-down names; it is made for the items that are shown.
+	stay   *stayBalance
+	behind *Selection
+}
+
+func messageOf(code WarningCode) (severity, message string) {
+	switch code {
+	case WarnNegativeOwner:
+		return "error", "Owner balance is negative: it is covered by somebody else's money"
+	case WarnNegativeManager:
+		return "error", "Manager balance is negative: the manager's costs are covered by somebody else's money"
+	case WarnDepartedGuest:
+		return "warning", "Guest has departed with an open balance"
+	case WarnFormerOwner:
+		return "warning", "Owner balance is open after the ownership ended"
+	case WarnNobodysBalance:
+		return "warning", "Owners' entries belong to nobody: no day of them is owned"
+	case WarnUpcomingDebit:
+		return "warning", "Upcoming stay has been charged and is not paid"
+	case WarnUnmatchedRecords:
+		return "warning", "Bank record is not matched with transactions"
+	case WarnNoRecords:
+		return "warning", "Bank account has no bank records to reconcile with"
+	case WarnOperatingCost:
+		return "warning", "Cost of the manager was paid from the trust"
+	case WarnBankDiffers:
+		return "error", "Adjusted bank balance differs from the books"
+	case WarnNotEliminated:
+		return "warning", "What the trust and the operating ledger owe each other differs"
+	case WarnStillBooked:
+		return "error", "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
+	case WarnUnknownPayment:
+		return "warning", "Payment is booked and the payment provider has not said what became of it"
+	case WarnWaitingPayment:
+		return "warning", "Payout is booked and waits for a second person: the bank has more than the books"
+	}
+	return "warning", ""
+}
+
+// findings collects the places of each finding in the contract's order.
+type findings map[WarningCode][]WarningItem
+
+func (f findings) add(code WarningCode, item WarningItem) { f[code] = append(f[code], item) }
+
+func (f findings) warnings(c *trustChart) []TrustWarning {
+	out := []TrustWarning{}
+	for _, name := range WarningCode("").Enum() {
+		code := WarningCode(name)
+		items := f[code]
+		if len(items) == 0 {
+			continue
+		}
+		w := TrustWarning{Code: code, Count: len(items)}
+		w.Severity, w.Message = messageOf(code)
+		for i := range items {
+			w.Total += items[i].CentTotal
+		}
+		slices.SortStableFunc(items, func(a, b WarningItem) int {
+			return cmp.Compare(max(b.CentTotal, -b.CentTotal), max(a.CentTotal, -a.CentTotal))
+		})
+		w.Items = items[:min(len(items), warningItems)]
+		for i := range w.Items {
+			if item := &w.Items[i]; item.stay != nil {
+				item.TrustFigure = c.stays([]stayBalance{*item.stay}, *item.behind)
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// owners finds what is wrong with the owners' balances of a listing.
+func (f findings) owners(l *OwnerListing, date day.Day) {
+	for i := range l.Periods {
+		p := &l.Periods[i]
+		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, TrustFigure: p.TrustFigure}
+		switch {
+		case p.ID == nil && p.ownerless != nil:
+			f[WarnNobodysBalance] = append(f[WarnNobodysBalance], p.ownerless...)
+			continue
+		case p.ID == nil:
+			f.add(WarnNobodysBalance, item)
+			continue
+		case p.CentTotal < 0:
+			f.add(WarnNegativeOwner, item)
+		}
+		if p.CentTotal != 0 && p.EndAt != nil && !p.EndAt.After(date) {
+			f.add(WarnFormerOwner, item)
+		}
+	}
+}
+
+// guests finds what is wrong with the balances of stays; behind selects the entries that the cells are made of.
+func (f findings) guests(cells []guestCell, behind Selection) {
+	for _, s := range stayBalances(cells) {
+		item := WarningItem{
+			ListingID: idOrNil(s.listingID), ReservationID: &s.reservationID, TrustFigure: TrustFigure{CentTotal: s.total}, stay: &s, behind: &behind,
+		}
+		switch {
+		case s.status == Departed:
+			f.add(WarnDepartedGuest, item)
+		case s.status == Upcoming && s.total < 0:
+			f.add(WarnUpcomingDebit, item)
+		}
+	}
+}
+
+// banks finds what is wrong between banks and books.
+func (f findings) banks(leg *BankLeg) {
+	for i := range leg.Accounts {
+		a := &leg.Accounts[i]
+		if a.records == 0 {
+			if a.BookBalance.CentTotal != 0 {
+				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, TrustFigure: a.BookBalance})
+			}
+			continue
+		}
+		for j := range a.unmatched {
+			u := &a.unmatched[j]
+			f.add(WarnUnmatchedRecords, WarningItem{AccountID: &a.Account.ID, BankRecordID: &u.ID, TrustFigure: TrustFigure{CentTotal: u.Open}})
+		}
+		if a.Difference != 0 {
+			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, TrustFigure: TrustFigure{CentTotal: a.Difference}})
+		}
+	}
+}
+
+// elimination finds the accounts on which trust and operating ledger do not owe each other the same: what a transaction or a manual journal
+// booked there by name has no other side.
+func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error {
+	accounts := p.chart.of(ClaimDueToFrom)
+	if len(accounts) == 0 {
+		return nil
+	}
+	cells, err := balances(ctx, tx, BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: nobody}, Grouping{})
+	if err != nil {
+		return err
+	}
+	for i := range cells {
+		cents := -cells[i].Net()
+		if cents == 0 {
+			continue
+		}
+		behind := p.behind()
+		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, page.Only(cells[i].AccountID)
+		d := drilldown(behind)
+		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, TrustFigure: TrustFigure{CentTotal: cents, Drilldown: &d}})
+	}
+	return nil
+}
+
+// payments finds money that the books have taken off a trust bank account by the day, and that has not left it or is not known to have.
+func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
+	type payment struct {
+		TransactionID id.ID
+		AccountID     id.ID
+		Refused       bool
+		Waits         bool
+		Missing       money.Cents
+	}
+	rows, err := db.Select[payment](ctx, tx, `
+		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing
+		from payment_not_received n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+		where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
+			and coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
+		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.of(ClaimBank)})
+	if err != nil {
+		return fmt.Errorf("read the payments that were not received: %w", err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		code := WarnUnknownPayment
+		switch {
+		case r.Refused:
+			code = WarnStillBooked
+		case r.Waits:
+			code = WarnWaitingPayment
+		}
+		behind := p.behind()
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(r.TransactionID)
+		d := drilldown(behind)
+		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, TrustFigure: TrustFigure{CentTotal: r.Missing, Drilldown: &d}})
+	}
+	return nil
+}
+
+// operatingCosts finds the manager's expenses of the month that a trust bank account paid: a listing's, or all.
+func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) error {
+	type cost struct {
+		TransactionID id.ID
+		ListingID     id.ID
+		Total         money.Cents
+	}
+	rows, err := db.Select[cost](ctx, tx, `
+		select e.transaction_id, e.listing_id, sum(e.cent_total)::bigint as total
+		from ledger_entry e join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = 'expense'
+		where e.team_id = @team and e.txn_at between @first and @date and e.ledger = 'trust' and e.status = 'active' and e.currency = @currency
+			and e.party = 'manager' and e.account_id = any(@costs::uuid[])
+			and exists (select from ledger_entry b where b.team_id = @team and b.source_id = e.source_id and b.ledger = 'trust'
+				and b.account_id = any(@banks::uuid[]) and b.cent_total < 0 and b.status = 'active' and b.txn_at <= @date)
+		group by 1, 2 having sum(e.cent_total) > 0 order by 1, 2`,
+		db.Args{
+			"team": tx.Team, "first": p.date.FirstOfMonth(), "date": p.date, "currency": p.currency, "costs": p.chart.expenses(), "banks": p.chart.of(ClaimBank),
+		})
+	if err != nil {
+		return fmt.Errorf("read the manager's costs: %w", err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		behind := p.behind()
+		behind.StartDate = &Start{p.date.FirstOfMonth()}
+		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), refsOf(r.TransactionID), refsOf(r.ListingID)
+		d := drilldown(behind)
+		f.add(WarnOperatingCost, WarningItem{
+			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, TrustFigure: TrustFigure{CentTotal: r.Total, Drilldown: &d},
+		})
+	}
+	return nil
+}
+
+func idOrNil(v id.ID) *id.ID {
+	if v.IsZero() {
+		return nil
+	}
+	return &v
+}

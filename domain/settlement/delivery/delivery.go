@@ -1,0 +1,104 @@
+// Package delivery brings published owner statements to their owners: by links that open them without signing in, and by e-mails that carry
+// such a link.
+//
+// An e-mail is a row, a job and a link, written in the transaction that asks for it; a dry run takes all three back. The row holds the sealed
+// secret of the link until the message is settled, so every attempt sends the same text under the same Message-ID: a crash between the send
+// and the commit is at worst the same message twice. No message says an amount: mail is read over shoulders and kept by strangers.
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/seal"
+	"stayledger/provider/mail"
+)
+
+// Status of an e-mail.
+type Status string
+
+// The states: a queued message is sent or fails, and then stays as it is.
+const (
+	Queued Status = "queued"
+	Sent   Status = "sent"
+	Failed Status = "failed"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string { return []string{string(Queued), string(Sent), string(Failed)} }
+
+// Failure is why an e-mail was not sent.
+type Failure string
+
+// The failures: the mail server refuses the recipient or the text; it could not be reached for a day; or the owner may not open the statement
+// any more (reopened, link revoked, ownership or address changed).
+const (
+	Refused       Failure = "refused"
+	Undeliverable Failure = "undeliverable"
+	Withdrawn     Failure = "withdrawn"
+)
+
+// Enum lists the failures.
+func (Failure) Enum() []string {
+	return []string{string(Refused), string(Undeliverable), string(Withdrawn)}
+}
+
+// Email is a message to an owner about a statement.
+type Email struct {
+	ID        id.ID        `json:"id"`
+	ContactID id.ID        `json:"contactId"`
+	To        string       `json:"to" doc:"The address that it goes to; fixed when it is queued."`
+	Status    Status       `json:"status"`
+	Failure   *Failure     `json:"failure" doc:"refused: the mail server does not take it; undeliverable: not reached for a day; withdrawn: the owner may not open the statement any more. Null unless failed."`
+	CreatedAt day.Instant  `json:"createdAt"`
+	SentAt    *day.Instant `json:"sentAt"`
+}
+
+var (
+	errNotPublished = apierr.New(apierr.CodeBadRequest, "", "The statement is not published")
+	errNoRecipient  = apierr.New(apierr.CodeBadRequest, "", "Nobody to send to")
+)
+
+// Config is what delivery needs from the outside.
+type Config struct {
+	// Sender takes the messages; without one every message fails as refused.
+	Sender mail.Sender
+	Box    *seal.Box
+	// PublicURL is the service's own address without a trailing slash.
+	PublicURL string
+}
+
+// Post delivers.
+type Post struct{ Config }
+
+// New makes a post.
+func New(c Config) Post {
+	if c.Sender == nil {
+		c.Sender = nobody{}
+	}
+	return Post{c}
+}
+
+// nobody takes no message.
+type nobody struct{}
+
+// Send refuses.
+func (nobody) Send(context.Context, mail.Message) error {
+	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
+}
+
+// handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the work of people.
+func (p Post) handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
+		statement.MailKind: {Do: p.announce},
+		sendKind:           job.Handler{Do: p.send, Exhausted: giveUp}.InBulk(),
+	}
+}
+
+// address is where a link is opened. The secret stands behind the #, which browsers send to nobody.
+func (p Post) address(token string) string { return p.PublicURL + "/owner#" + token }

@@ -1,0 +1,127 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/domain/settlement/statement"
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/provider/mail"
+)
+
+// sendKind is the kind of the job that sends a message.
+var sendKind = job.NewKind("delivery.send")
+
+// Messages wait behind all other bulk work: a month published for thousands of listings is thousands of them.
+const sendPriority = 9
+
+// waits are the pauses between attempts to reach the mail server: a day in all.
+var waits = []time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 10 * time.Hour,
+}
+
+type sendArgs struct {
+	EmailID id.ID `json:"emailId"`
+}
+
+// announce queues a message to every owner of a statement that was published: those who are active and have an address. A statement that is
+// not published any more, or that nobody can be told of, is passed over.
+func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
+	var args statement.MailArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return job.Permanent(fmt.Errorf("arguments of a statement's e-mails: %w", err))
+	}
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		pub, err := publishedStill(ctx, tx, args.StatementID)
+		if err != nil {
+			return err
+		}
+		if pub != nil {
+			if _, err := p.queue(ctx, tx, pub, pub.reachable()); err != nil {
+				return err
+			}
+		}
+		return job.Done(ctx, tx, j)
+	})
+}
+
+// send hands one message to the mail server and settles it, or makes an appointment for the next attempt.
+func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
+	var args sendArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return job.Permanent(fmt.Errorf("arguments of an e-mail: %w", err))
+	}
+	var l *letter
+	open := false
+	err := d.Read(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		if l, err = readLetter(ctx, tx, args.EmailID); err != nil || l == nil {
+			return err
+		}
+		open, err = access.OwnerLinkOpens(ctx, tx, l.LinkID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failure, retry := Withdrawn, false
+	if l != nil && open {
+		if failure, retry, err = p.hand(ctx, l); err != nil {
+			return err
+		}
+	}
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		if l != nil {
+			if err := conclude(ctx, tx, l, failure, retry); err != nil {
+				return err
+			}
+		}
+		return job.Done(ctx, tx, j)
+	})
+}
+
+// hand gives a letter to the mail server. A worker that is being stopped concludes nothing.
+func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err error) {
+	token, err := p.Box.Open(l.Token, label(l.ID))
+	if err != nil {
+		return "", false, fmt.Errorf("open the link of an e-mail: %w", err)
+	}
+	m, err := l.write(p.address(string(token)))
+	if err != nil {
+		return "", false, err
+	}
+	err = p.Sender.Send(ctx, m)
+	switch {
+	case err == nil:
+		return "", false, nil
+	case errors.Is(err, mail.ErrRefused):
+		return Refused, false, nil
+	case ctx.Err() != nil:
+		return "", false, fmt.Errorf("send an e-mail: %w", err)
+	}
+	return Undeliverable, true, nil
+}
+
+func conclude(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) error {
+	if !retry || l.Attempts >= len(waits) {
+		return settle(ctx, tx, l.ID, f)
+	}
+	if err := countAttempt(ctx, tx, l.ID); err != nil {
+		return err
+	}
+	return job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{l.ID}, Priority: sendPriority, DueAt: tx.Now.Add(waits[l.Attempts])})
+}
+
+// giveUp settles a message whose job cannot be done: its worker died at every attempt.
+func giveUp(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
+	var args sendArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return nil //nolint:nilerr // a job that names no message has none to settle
+	}
+	return settle(ctx, tx, args.EmailID, Undeliverable)
+}

@@ -1,0 +1,211 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/settlement/statement"
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/page"
+	"stayledger/platform/seal"
+)
+
+// member is an owner in the ownership of a statement.
+type member struct {
+	ContactID id.ID
+	Email     string // empty for none
+	Active    bool
+}
+
+// publication is a published statement with its owners in their order.
+type publication struct {
+	StatementID id.ID
+	members     []member
+}
+
+func (p *publication) member(contact id.ID) *member {
+	for i := range p.members {
+		if p.members[i].ContactID == contact {
+			return &p.members[i]
+		}
+	}
+	return nil
+}
+
+// published reads a published statement and keeps it from being reopened until the transaction ends. It fails with apierr.NotFound for an
+// id that names no statement, and with errNotPublished for a draft or one in review.
+func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
+	status, err := db.Get[statement.Status](ctx, tx, `select status from statement where team_id = @team and id = @id for no key update`,
+		db.Args{"team": tx.Team, "id": of})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, unsaved(ctx, tx, of)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a statement to deliver: %w", err)
+	}
+	if status != statement.Published {
+		return nil, notPublished()
+	}
+	members, err := db.Select[member](ctx, tx, `
+		select m.contact_id, coalesce(c.email, '') as email, c.status = 'active' as active
+		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
+		join contact c on c.team_id = m.team_id and c.id = m.contact_id
+		where s.team_id = @team and s.id = @id order by m.position`, db.Args{"team": tx.Team, "id": of})
+	if err != nil {
+		return nil, fmt.Errorf("read the owners of a statement: %w", err)
+	}
+	return &publication{StatementID: of, members: members}, nil
+}
+
+func notPublished() error {
+	return errNotPublished.At(apierr.Issue{Message: "Only a published statement is shown to owners", Code: "notPublished", Path: []any{"id"}, Schema: "path"})
+}
+
+// unsaved tells a draft, which has no row, from nothing.
+func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
+	found, err := statement.Select(ctx, tx, statement.Filter{StatementIDs: page.Only(of)})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return apierr.NotFound
+	}
+	return notPublished()
+}
+
+// exists fails with apierr.NotFound unless the id names a statement, saved or draft.
+func exists(ctx context.Context, tx *db.Tx, of id.ID) error {
+	if err := unsaved(ctx, tx, of); !errors.Is(err, errNotPublished) {
+		return err
+	}
+	return nil
+}
+
+const emailColumns = `e.id, e.contact_id, e.address as "to", e.status, e.failure, e.created_at, e.sent_at`
+
+// emails lists the messages about a statement, newest first.
+func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page[Email], error) {
+	return page.List[Email](ctx, tx, page.Query{
+		Columns: emailColumns, From: "delivery_email e", Where: []string{"e.team_id = @team and e.statement_id = @statement"},
+		Args:  db.Args{"team": tx.Team, "statement": of},
+		Sorts: page.Sorts{{Name: "createdAt", Expr: "e.created_at"}}, Default: "-createdAt", ID: "e.id",
+	}, p, "")
+}
+
+// queue writes one message each to members who have an address, with its link and its job. An owner who is already being written to is not
+// written to twice. It gives the messages in the members' order.
+func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
+	out := make([]Email, 0, len(to))
+	contacts := make([]id.ID, len(to))
+	for i := range to {
+		contacts[i] = to[i].ContactID
+	}
+	waiting, err := db.Select[Email](ctx, tx, `
+		select `+emailColumns+` from delivery_email e
+		where e.team_id = @team and e.statement_id = @statement and e.contact_id = any(@contacts) and e.status = 'queued'`,
+		db.Args{"team": tx.Team, "statement": pub.StatementID, "contacts": contacts})
+	if err != nil {
+		return nil, fmt.Errorf("read queued e-mails: %w", err)
+	}
+	byContact := map[id.ID]Email{}
+	for _, e := range waiting {
+		byContact[e.ContactID] = e
+	}
+	for i := range to {
+		e, already := byContact[to[i].ContactID]
+		if !already {
+			if e, err = p.write(ctx, tx, pub.StatementID, &to[i]); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email, error) {
+	link, err := access.MakeOwnerLink(ctx, tx, of, to.ContactID)
+	if err != nil {
+		return Email{}, err
+	}
+	message := tx.NewID()
+	e, err := db.Get[Email](ctx, tx, `
+		insert into delivery_email as e (team_id, id, statement_id, contact_id, version, address, status, link_id, token, created_at)
+		select @team, @id, @statement, @contact, coalesce(max(version), 0) + 1, @address, 'queued', @link, @token, @now
+		from delivery_email where team_id = @team and statement_id = @statement and contact_id = @contact
+		returning `+emailColumns, db.Args{
+		"team": tx.Team, "id": message, "statement": of, "contact": to.ContactID, "address": to.Email, "link": link.ID,
+		"token": p.Box.Seal([]byte(link.Token), label(message)), "now": tx.Now,
+	})
+	if err != nil {
+		return Email{}, fmt.Errorf("queue an e-mail: %w", err)
+	}
+	return e, job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{message}, Priority: sendPriority})
+}
+
+// label is what the secret of a message is sealed under.
+func label(message id.ID) string { return "delivery_email:" + message.String() }
+
+// Sealed is where the secrets of queued messages are kept.
+func Sealed() seal.Column { return seal.Column{Table: "delivery_email", Name: "token", Label: label} }
+
+// letter is a queued message with what it is written from.
+type letter struct {
+	ID       id.ID
+	Address  string
+	LinkID   id.ID
+	Token    []byte
+	Attempts int
+	letterFacts
+}
+
+// readLetter gives a message that still waits, or nil.
+func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
+	l, err := db.Get[letter](ctx, tx, `
+		select e.id, e.address, e.link_id, e.token, e.attempts, e.created_at as written_at,
+			coalesce(c.first_name, c.name, '') as greeting_name, coalesce(c.name, '') as owner_name, coalesce(s.words -> 'listing' ->> 'name', p.name, '') as listing_name,
+			s.start_at, s.end_at, coalesce(t.company_name, t.name) as team_name,
+			case when coalesce((s.layout ->> 'showTeamEmail')::boolean, false) then coalesce(t.support_email, t.email) end as team_email
+		from delivery_email e join team t on t.id = e.team_id
+		left join statement s on s.team_id = e.team_id and s.id = e.statement_id
+		left join listing p on p.team_id = e.team_id and p.id = s.listing_id
+		left join contact c on c.team_id = e.team_id and c.id = e.contact_id
+		where e.team_id = @team and e.id = @id and e.status = 'queued'`, db.Args{"team": tx.Team, "id": message})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil //nolint:nilnil // a settled message is no failure: its job just has nothing left to do
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read an e-mail: %w", err)
+	}
+	return &l, nil
+}
+
+// settle ends a message: sent when there is no failure. The secret of its link goes with it.
+func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
+	status := Sent
+	var failure *Failure
+	if f != "" {
+		status, failure = Failed, &f
+	}
+	_, err := tx.Exec(ctx, `
+		update delivery_email set status = @status, failure = @failure, token = null, sent_at = case when @status = 'sent' then @now::timestamptz end
+		where team_id = @team and id = @id and status = 'queued'`,
+		db.Args{"team": tx.Team, "id": message, "status": string(status), "failure": failure, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("settle an e-mail: %w", err)
+	}
+	return nil
+}
+
+func countAttempt(ctx context.Context, tx *db.Tx, message id.ID) error {
+	_, err := tx.Exec(ctx, `update delivery_email set attempts = attempts + 1 where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": message})
+	if err != nil {
+		return fmt.Errorf("count an attempt: %w", err)
+	}
+	return nil
+}

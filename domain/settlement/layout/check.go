@@ -1,0 +1,362 @@
+package layout
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// checking is a change whose new sections are looked through.
+type checking struct {
+	*change
+	accounts map[id.ID]AccountRef
+	issues   []apierr.Issue
+}
+
+// sectionList is the new sections of a kind.
+type sectionList struct {
+	field    string // of the body
+	sections []Section
+	stored   []Section
+}
+
+// check refuses what the schema cannot see, and finds out what the formulas refer to.
+func (c *change) check(ctx context.Context, tx *db.Tx) error {
+	var lists []sectionList
+	var before Layout
+	if c.before != nil {
+		before = *c.before
+	}
+	if c.netRevenue {
+		lists = append(lists, sectionList{"netRevenueSections", c.after.NetRevenueSections, before.NetRevenueSections})
+	}
+	if c.other {
+		lists = append(lists, sectionList{"otherSections", c.after.OtherSections, before.OtherSections})
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	k := &checking{change: c}
+	if err := k.loadAccounts(ctx, tx, lists); err != nil {
+		return err
+	}
+	k.checkIDs(lists)
+	for i := range lists {
+		lists[i].lock(k)
+		k.checkColumns(&lists[i])
+		k.checkAccounts(&lists[i])
+	}
+	if len(k.issues) > 0 {
+		return apierr.BadRequest.At(k.issues...)
+	}
+	for i := range lists {
+		if err := k.checkFormulas(&lists[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *checking) add(message, code string, path ...any) {
+	k.issues = append(k.issues, issue(message, code, path...))
+}
+
+// loadAccounts reads the accounts that the sections name, by id or in a formula.
+func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionList) (err error) {
+	var ids []id.ID
+	names := []string{}
+	for _, list := range lists {
+		for i := range list.stored {
+			ids = append(ids, list.stored[i].linked()...)
+		}
+		for i := range list.sections {
+			for j := range list.sections[i].Columns {
+				c := &list.sections[i].Columns[j]
+				ids = append(ids, c.Value.AccountIDs...)
+				if !c.Type.isFormula() {
+					continue
+				}
+				if f, err := c.formula(); err == nil {
+					for _, r := range f.References() {
+						names = append(names, r.Name)
+					}
+				}
+			}
+		}
+	}
+	k.accounts, err = accountsOfTeam(ctx, tx, tx.Team, ids, names)
+	return err
+}
+
+// checkIDs refuses an id that is there twice, in a kind of sections that is not new as well.
+func (k *checking) checkIDs(lists []sectionList) {
+	seen := map[id.ID]bool{}
+	if !k.netRevenue || !k.other {
+		old := k.after.NetRevenueSections
+		if k.netRevenue {
+			old = k.after.OtherSections
+		}
+		for i := range old {
+			seen[old[i].ID] = true
+			for j := range old[i].Columns {
+				seen[old[i].Columns[j].ID] = true
+			}
+		}
+	}
+	unique := func(v id.ID, path ...any) {
+		if seen[v] {
+			k.add("The id is there twice", "duplicate", path...)
+		}
+		seen[v] = true
+	}
+	for _, list := range lists {
+		for i := range list.sections {
+			s := &list.sections[i]
+			unique(s.ID, list.field, i, "id")
+			for j := range s.Columns {
+				unique(s.Columns[j].ID, list.field, i, "columns", j, "id")
+			}
+		}
+	}
+}
+
+// lock keeps what the standard layout has locked.
+func (l *sectionList) lock(k *checking) {
+	for i := range l.stored {
+		was := &l.stored[i]
+		at := slices.IndexFunc(l.sections, func(s Section) bool { return s.ID == was.ID })
+		if at < 0 {
+			if was.Locked {
+				k.add("A locked section cannot be removed", "locked", l.field)
+			}
+			continue
+		}
+		is := &l.sections[at]
+		is.Locked = was.Locked
+		for j := range was.Columns {
+			c := &was.Columns[j]
+			if !c.Locked {
+				continue
+			}
+			place := slices.IndexFunc(is.Columns, func(n Column) bool { return n.ID == c.ID })
+			switch {
+			case place < 0:
+				k.add("A locked column cannot be removed", "locked", l.field, at, "columns")
+			case is.Columns[place].Type != c.Type:
+				k.add("The type of a locked column cannot change", "locked", l.field, at, "columns", place, "type")
+			default:
+				is.Columns[place].Locked = true
+			}
+		}
+	}
+}
+
+// checkColumns refuses values that are not of the column's type, names that cannot be told apart and columns that are not there.
+func (k *checking) checkColumns(l *sectionList) {
+	for i := range l.sections {
+		s := &l.sections[i]
+		names := map[string]bool{}
+		for j := range s.Columns {
+			c := &s.Columns[j]
+			if names[c.Name] {
+				k.add("The section has another column of this name", "duplicate", l.field, i, "columns", j, "name")
+			}
+			names[c.Name] = true
+			at := []any{l.field, i, "columns", j, "value"}
+			c.Value.check(c.Type, func(message, code string, path ...any) { k.add(message, code, slices.Concat(at, path)...) })
+			for n, v := range c.Value.ColumnIDs {
+				path := slices.Concat(at, []any{"columnIds", n})
+				switch on := s.column(v); {
+				case on == nil:
+					k.add("The section has no such column", "notFound", path...)
+				case !on.Type.isAmount():
+					k.add("The column has no amount", "contradiction", path...)
+				case slices.Contains(c.Value.ColumnIDs[:n], v):
+					k.add("The column is there twice", "duplicate", path...)
+				}
+			}
+		}
+	}
+}
+
+// check refuses fields that are missing or belong to another type of column, and completes the others.
+func (v *Value) check(t ColumnType, refuse func(message, code string, path ...any)) {
+	for _, f := range []struct {
+		name  string
+		given bool
+		of    bool
+	}{
+		{"field", v.Field != "", t == Field},
+		{"accountIds", v.AccountIDs != nil, t == Accounts},
+		{"rest", v.Rest, t == Accounts},
+		{"classifications", v.Classifications != nil, t == Accounts && v.Rest},
+		{"columnIds", v.ColumnIDs != nil, t == SubTotal},
+		{"formula", v.Formula != "", t.isFormula()},
+	} {
+		if f.given && !f.of {
+			refuse("The column has no such value", "contradiction", f.name)
+		}
+	}
+	switch t {
+	case Field:
+		if v.Field == "" {
+			refuse("Required field is missing", "required", "field")
+		}
+	case Accounts:
+		if v.AccountIDs == nil && !v.Rest {
+			refuse("Required field is missing", "required", "accountIds")
+		}
+		if v.AccountIDs == nil {
+			v.AccountIDs = []id.ID{}
+		}
+	case SubTotal:
+		if v.ColumnIDs == nil {
+			v.ColumnIDs = []id.ID{}
+		}
+	case FormulaCurrency, FormulaPercentage:
+		if v.Formula == "" {
+			refuse("Required field is missing", "required", "formula")
+		}
+	}
+}
+
+// viewers are who sees a column.
+type viewers struct{ manager, owner bool }
+
+// share reports whether somebody sees both.
+func (a viewers) share(b viewers) bool { return a.manager && b.manager || a.owner && b.owner }
+
+// checkAccounts refuses accounts that are unknown, and those that the sections show to the same viewer in two columns.
+func (k *checking) checkAccounts(l *sectionList) {
+	listed, rests := map[id.ID][]viewers{}, map[account.Classification][]viewers{}
+	twice := func(before []viewers, to viewers, path ...any) {
+		if slices.ContainsFunc(before, to.share) {
+			k.add("Another column adds the account up for the same viewer", "accountTwice", path...)
+		}
+	}
+	for i := range l.sections {
+		s := &l.sections[i]
+		for j := range s.Columns {
+			c := &s.Columns[j]
+			v := &c.Value
+			to := viewers{s.Visible.to(false) && c.Visible.to(false), s.Visible.to(true) && c.Visible.to(true)}
+			path := func(more ...any) []any { return slices.Concat([]any{l.field, i, "columns", j, "value"}, more) }
+			for n, a := range v.AccountIDs {
+				if _, exists := k.accounts[a]; !exists {
+					k.add("Account does not exist", "notFound", path("accountIds", n)...)
+				}
+				if slices.Contains(v.AccountIDs[:n], a) {
+					k.add("The account is there twice", "duplicate", path("accountIds", n)...)
+					continue
+				}
+				twice(listed[a], to, path("accountIds", n)...)
+				listed[a] = append(listed[a], to)
+			}
+			if v.Rest && len(v.Classifications) == 0 {
+				twice(rests[""], to, path("rest")...)
+				rests[""] = append(rests[""], to)
+			}
+			for n, class := range v.Classifications {
+				if slices.Contains(v.Classifications[:n], class) {
+					k.add("The classification is there twice", "duplicate", path("classifications", n)...)
+					continue
+				}
+				twice(rests[class], to, path("classifications", n)...)
+				rests[class] = append(rests[class], to)
+			}
+		}
+	}
+}
+
+// checkFormulas finds out what formulas refer to and refuses the first that is none, names what is not there or leads back to itself.
+func (k *checking) checkFormulas(l *sectionList) error {
+	for i := range l.sections {
+		s := &l.sections[i]
+		former := l.former(s)
+		for j := range s.Columns {
+			if s.Columns[j].Type.isFormula() {
+				if err := k.bind(s, j, former, []any{l.field, i, "columns", j, "value", "formula"}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := s.checkRings([]any{l.field, i, "columns"}); err != nil {
+			return err
+		}
+		s.useCurrentNames(k.accounts)
+	}
+	return nil
+}
+
+func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
+	c := &s.Columns[at]
+	f, err := c.Type.grammar().Parse(c.Value.Formula)
+	if err != nil {
+		return invalid(err, path)
+	}
+	f.Bind(k.meanings(s, c, former))
+	for _, p := range f.Places() {
+		on := s.column(p.ID)
+		switch {
+		case p.ID.IsZero():
+			return invalid(&fee.FormulaError{Position: p.Position, Message: "the formula names an unknown " + string(p.Kind)}, path)
+		case p.Kind == fee.RefColumn && !on.Type.isAmount():
+			return invalid(&fee.FormulaError{Position: p.Position, Message: "the formula names a column without an amount"}, path)
+		}
+	}
+	c.Value.References = []Reference{}
+	for _, r := range f.References() {
+		c.Value.References = append(c.Value.References, Reference{Kind: r.Kind, Name: r.Name, ID: r.ID})
+	}
+	return nil
+}
+
+// former are the columns of a section as they were, wherever they were.
+func (l *sectionList) former(s *Section) (out []Column) {
+	for i := range l.stored {
+		for _, c := range l.stored[i].Columns {
+			if s.column(c.ID) != nil {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// meanings are what the names of a formula can stand for, the likelier later: columns by their former names and by their present ones,
+// accounts by name and by code, and in a formula that stays what it stood for.
+func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.Reference) {
+	for _, columns := range [][]Column{former, s.Columns} {
+		for i := range columns {
+			out = append(out, fee.Reference{Kind: fee.RefColumn, Name: columns[i].Name, ID: columns[i].ID})
+		}
+	}
+	for _, a := range k.accounts {
+		out = append(out, fee.Reference{Kind: fee.RefAccount, Name: a.Name, ID: a.ID})
+	}
+	for _, a := range k.accounts {
+		if a.Code != nil {
+			out = append(out, fee.Reference{Kind: fee.RefAccount, Name: *a.Code, ID: a.ID})
+		}
+	}
+	for i := range former {
+		if f := &former[i]; f.ID != c.ID || f.Type != c.Type || f.Value.Formula != c.Value.Formula {
+			continue
+		}
+		for _, r := range known(former[i].Value.References) {
+			_, exists := k.accounts[r.ID]
+			if r.Kind == fee.RefColumn {
+				exists = s.column(r.ID) != nil
+			}
+			if exists {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package layout
+
+import (
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/platform/id"
+)
+
+// part is what the sections of a kind do with entries.
+type part struct {
+	kind     string
+	outlines []outline
+	// listed are the places of accounts that columns list; rests and rest are the places of those that none lists.
+	listed map[id.ID][]place
+	rests  map[account.Classification][]place
+	rest   []place
+}
+
+// place is a column that adds an account up.
+type place struct {
+	section int
+	column  uint64 // its bit: a section has at most 50 columns
+}
+
+// outline is how a section is computed.
+type outline struct {
+	section *Section
+	plans   []plan
+	// order has the columns such that each comes after those that it builds on.
+	order []int
+}
+
+// plan is how a column is computed.
+type plan struct {
+	// adds are the bits of the accounts columns that it adds up, formulas the positions of the currency formulas.
+	adds     uint64
+	formulas []int
+	formula  fee.Formula
+	// reach and accounts are all that its amount depends on.
+	reach    uint64
+	accounts []id.ID
+}
+
+// planned says how the sections of a kind are computed. It changes nothing in them.
+func planned(kind string, sections []Section) *part {
+	p := &part{kind: kind, outlines: make([]outline, len(sections)), listed: map[id.ID][]place{}, rests: map[account.Classification][]place{}}
+	for i := range sections {
+		p.outlines[i] = outlined(&sections[i])
+		for j := range sections[i].Columns {
+			if c := &sections[i].Columns[j]; c.Type == Accounts {
+				p.put(&c.Value, place{i, 1 << j})
+			}
+		}
+	}
+	return p
+}
+
+func (p *part) put(v *Value, at place) {
+	for _, a := range v.AccountIDs {
+		p.listed[a] = append(p.listed[a], at)
+	}
+	if !v.Rest {
+		return
+	}
+	if len(v.Classifications) == 0 {
+		p.rest = append(p.rest, at)
+	}
+	for _, c := range v.Classifications {
+		p.rests[c] = append(p.rests[c], at)
+	}
+}
+
+// takes gives the columns that add an entry up; none leaves it out of the layout.
+func (p *part) takes(e *Entry) []place {
+	if places := p.listed[e.AccountID]; places != nil {
+		return places
+	}
+	if places := p.rests[account.Classification(e.Classification)]; places != nil {
+		return places
+	}
+	return p.rest
+}
+
+func outlined(s *Section) outline {
+	o := outline{section: s, plans: make([]plan, len(s.Columns))}
+	visited := make([]bool, len(s.Columns))
+	for i := range s.Columns {
+		o.visit(i, visited)
+	}
+	return o
+}
+
+// visit plans a column after those that it builds on. A ring, which no stored layout closes, is cut where it closes.
+func (o *outline) visit(at int, visited []bool) {
+	if visited[at] {
+		return
+	}
+	visited[at] = true
+	c, p := &o.section.Columns[at], &o.plans[at]
+	if c.Type.isFormula() {
+		formula, err := c.formula()
+		if err == nil {
+			p.formula = formula
+			p.accounts = accountsOf(formula)
+		}
+	}
+	for _, next := range o.section.buildsOn(at) {
+		o.visit(next, visited)
+		on := &o.plans[next]
+		p.reach |= on.reach
+		p.accounts = append(p.accounts, on.accounts...)
+		if c.Type != SubTotal {
+			continue
+		}
+		p.adds |= on.adds
+		if o.section.Columns[next].Type == FormulaCurrency {
+			p.formulas = append(p.formulas, next)
+		}
+		p.formulas = append(p.formulas, on.formulas...)
+	}
+	if c.Type == Accounts {
+		p.adds, p.reach = 1<<at, 1<<at
+	}
+	slices.Sort(p.formulas)
+	p.formulas = slices.Compact(p.formulas)
+	o.order = append(o.order, at)
+}
+
+func accountsOf(f fee.Formula) (accounts []id.ID) {
+	for _, r := range f.References() {
+		if r.Kind == fee.RefAccount {
+			accounts = append(accounts, r.ID)
+		}
+	}
+	return accounts
+}
+
+// buildsOn are the positions of the columns with an amount that a column is computed from.
+func (s *Section) buildsOn(at int) (on []int) {
+	c := &s.Columns[at]
+	if c.Type == SubTotal && len(c.Value.ColumnIDs) == 0 {
+		for i := range at {
+			if s.Columns[i].Type == Accounts {
+				on = append(on, i)
+			}
+		}
+		return on
+	}
+	var ids []id.ID
+	switch {
+	case c.Type == SubTotal:
+		ids = c.Value.ColumnIDs
+	case c.Type.isFormula():
+		for _, r := range c.Value.References {
+			if r.Kind == fee.RefColumn {
+				ids = append(ids, r.ID)
+			}
+		}
+	}
+	for _, v := range ids {
+		if i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.ID == v }); i >= 0 && s.Columns[i].Type.isAmount() {
+			on = append(on, i)
+		}
+	}
+	return on
+}

@@ -1,0 +1,77 @@
+package layout
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
+
+// invalid refuses a formula, with the position of the mistake.
+func invalid(err error, path []any) error {
+	wrong, ok := errors.AsType[*fee.FormulaError](err)
+	if !ok {
+		return err
+	}
+	return apierr.BadRequest.At(issue(wrong.Message, "formulaInvalid", path...)).With(map[string]any{"position": wrong.Position})
+}
+
+// checkRings refuses columns that lead back to themselves, at the place where the way back begins.
+func (s *Section) checkRings(path []any) error {
+	for at := range s.Columns {
+		c := &s.Columns[at]
+		for _, next := range s.buildsOn(at) {
+			way := s.way(next, at, map[int]bool{})
+			if way == nil {
+				continue
+			}
+			names := []string{strconv.Quote(c.Name)}
+			for _, i := range way {
+				names = append(names, strconv.Quote(s.Columns[i].Name))
+			}
+			message := "the columns build on each other in a ring: " + strings.Join(names, " → ")
+			value := slices.Concat(path, []any{at, "value"})
+			if c.Type == SubTotal {
+				n := slices.Index(c.Value.ColumnIDs, s.Columns[next].ID)
+				return apierr.BadRequest.At(issue(message, "ring", append(value, "columnIds", n)...))
+			}
+			return invalid(&fee.FormulaError{Position: c.position(s.Columns[next].ID), Message: message}, append(value, "formula"))
+		}
+	}
+	return nil
+}
+
+// position is where the formula of the column names another first.
+func (c *Column) position(of id.ID) int {
+	f, err := c.formula()
+	if err != nil {
+		return 1
+	}
+	for _, p := range f.Places() {
+		if p.ID == of {
+			return p.Position
+		}
+	}
+	return 1
+}
+
+// way is a way from one column to another along what each builds on, nil when there is none.
+func (s *Section) way(from, to int, seen map[int]bool) []int {
+	if from == to {
+		return []int{to}
+	}
+	if seen[from] {
+		return nil
+	}
+	seen[from] = true
+	for _, next := range s.buildsOn(from) {
+		if way := s.way(next, to, seen); way != nil {
+			return append([]int{from}, way...)
+		}
+	}
+	return nil
+}

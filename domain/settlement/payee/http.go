@@ -1,0 +1,195 @@
+package payee
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+const tag = "Contacts"
+
+// endpoints are the routes of payment methods. The box seals the numbers.
+func endpoints(box *seal.Box) []api.Endpoint {
+	e := edge{box: box}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods", ID: "listPaymentMethods", Tag: tag, Summary: "List how a contact is paid",
+			Doc: "Fails with 404 for an unknown contact.", Scopes: []string{"contacts:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/contacts/{id}/payment-methods/ach", ID: "addAchPaymentMethod", Tag: tag, Summary: "Pay a contact by ACH",
+			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of an active connection, else by the" +
+				" routing number alone. A verified account is what the contact is paid with from then on; when it is rejected, the contact is paid as" +
+				" before. The account of a method that is in use is verified again under the same method. Fails with 404 for an unknown contact, 400 for" +
+				" a routing number that is none (issue routingNumberInvalid).",
+			Scopes: []string{"contacts:write"}, Status: http.StatusAccepted,
+		}, e.add),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "getPaymentMethod", Tag: tag, Summary: "Read a payment method",
+			Doc: "Fails with 404 for an unknown contact or method.", Scopes: []string{"contacts:read"}, OneStatement: true,
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "updatePaymentMethod", Tag: tag,
+			Summary: "Pay a contact with a method from now on",
+			Doc:     "Fails with 404 for an unknown contact or method, 400 for one that is not verified.",
+			Scopes:  []string{"contacts:write"}, DryRun: true,
+		}, put),
+		api.Write(api.Endpoint{
+			Method: http.MethodDelete, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "deletePaymentMethod", Tag: tag,
+			Summary: "Archive a payment method",
+			Doc: "No other method takes the place of an archived default. Fails with 404 for an unknown contact or method, 400 while a payment with it is" +
+				" under way (reason inUse, context.lockReasons).",
+			Scopes: []string{"contacts:delete"}, DryRun: true,
+		}, del),
+	}
+}
+
+// edge is what the routes that write need of the service.
+type edge struct{ box *seal.Box }
+
+type listInput struct {
+	ID id.ID `path:"id"`
+	page.Params
+	Sort   listSort `query:"sort" default:"createdAt"`
+	Status Status   `query:"status"`
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], error) {
+	if err := exists(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	q := query(tx, in.ID)
+	q.Narrow("m.status = ?", in.Status)
+	return page.List[Method](ctx, tx, q, in.Params, in.Sort)
+}
+
+type methodInput struct {
+	ID       id.ID `path:"id"`
+	MethodID id.ID `path:"methodId"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *methodInput) (*Method, error) {
+	return read(ctx, tx, in.ID, in.MethodID)
+}
+
+// ACH is a bank account to pay to.
+type ACH struct {
+	AccountHolder string          `json:"accountHolder" minLength:"1" maxLength:"100" pattern:"^[^\\s\\p{C}]([^\\p{C}]*[^\\s\\p{C}])?$"`
+	RoutingNumber string          `json:"routingNumber" minLength:"9" maxLength:"9" pattern:"^[0-9]{9}$"`
+	AccountNumber string          `json:"accountNumber" minLength:"4" maxLength:"17" pattern:"^[0-9]{4,17}$" doc:"Sealed; only the last four digits are ever returned."`
+	AccountType   pay.AccountType `json:"accountType" enum:"checking,savings"`
+}
+
+type addInput struct {
+	ID   id.ID `path:"id"`
+	Body ACH
+}
+
+// Resolve checks what no pattern can say.
+func (in *addInput) Resolve() []apierr.Issue {
+	if len(in.Body.RoutingNumber) != 9 || pay.ValidRouting(in.Body.RoutingNumber) {
+		return nil
+	}
+	return []apierr.Issue{{Message: "Routing number is not valid", Code: "routingNumberInvalid", Path: []any{"routingNumber"}, Schema: "body"}}
+}
+
+func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Acknowledgement, error) {
+	if err := lockContact(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	m, err := e.method(ctx, tx, in.ID, &in.Body)
+	if err != nil {
+		return nil, err
+	}
+	contact := operation.Resource{Type: operation.Contact, ID: in.ID, Role: operation.Target}
+	return operation.Start(ctx, tx, operation.New{
+		Type: operation.ACHVerification, Primary: &contact, Resources: []operation.Resource{contact},
+		Tasks: []operation.Task{{Kind: verifyKind, Args: jobArgs{MethodID: m}}},
+	})
+}
+
+// method is the method of an account: the one in use that has it already, else a new one.
+func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.ID, error) {
+	m := &Method{ID: tx.NewID(), ContactID: contact, AccountHolder: a.AccountHolder, AccountType: a.AccountType}
+	if err := m.seal(e.box, a.RoutingNumber, a.AccountNumber); err != nil {
+		return id.Zero, err
+	}
+	like, err := alike(ctx, tx, m)
+	if err != nil {
+		return id.Zero, err
+	}
+	for i := range like {
+		account, err := like[i].Account(e.box)
+		if err != nil {
+			return id.Zero, err
+		}
+		if account.Routing == a.RoutingNumber && account.Number == a.AccountNumber {
+			return like[i].ID, choose(ctx, tx, like[i].ID)
+		}
+	}
+	return m.ID, insert(ctx, tx, m)
+}
+
+type putInput struct {
+	ID       id.ID `path:"id"`
+	MethodID id.ID `path:"methodId"`
+	Body     struct {
+		IsDefault bool `json:"isDefault" doc:"Only true: choose another method instead of unsetting this one."`
+	}
+}
+
+// Resolve refuses to leave a contact without a way to be paid by accident.
+func (in *putInput) Resolve() []apierr.Issue {
+	if in.Body.IsDefault {
+		return nil
+	}
+	return []apierr.Issue{{Message: "Value is not one of the allowed values", Code: "enum", Path: []any{"isDefault"}, Schema: "body"}}
+}
+
+func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
+	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
+	if err != nil {
+		return nil, err
+	}
+	if m.Status != Verified {
+		return nil, errNotReady
+	}
+	if err := choose(ctx, tx, m.ID); err != nil {
+		return nil, err
+	}
+	if err := prefer(ctx, tx, m); err != nil {
+		return nil, err
+	}
+	return read(ctx, tx, in.ID, in.MethodID)
+}
+
+func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
+	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
+	if err != nil {
+		return nil, err
+	}
+	under, err := paying(ctx, tx, m.ID)
+	if err != nil {
+		return nil, err
+	}
+	if under {
+		return nil, errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+	}
+	return &api.None{}, archive(ctx, tx, m.ID)
+}
+
+// lockMethod reads a method of a contact whose methods nobody else changes until the transaction ends.
+func lockMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) (*Method, error) {
+	if err := lockContact(ctx, tx, contact); err != nil {
+		return nil, err
+	}
+	return read(ctx, tx, contact, method, "for update")
+}

@@ -1,0 +1,12 @@
+package payee
+
+import (
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/parts"
+	"stayledger/platform/seal"
+)
+
+// Part is the payment methods of contacts.
+func Part(box *seal.Box, open connection.Opener) parts.Part {
+	return parts.Part{Endpoints: endpoints(box), Handlers: handlers(box, open)}
+}

@@ -1,0 +1,152 @@
+package payee
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+var verifyKind = job.NewKind("payee.verify")
+
+// jobArgs name the method; its numbers are read from its row.
+type jobArgs struct {
+	MethodID id.ID `json:"methodId"`
+}
+
+var (
+	errRejected   = errors.New("the account was rejected")
+	errNoQuestion = errors.New("the payment method is no longer to be verified")
+)
+
+// refusedError are credentials that a provider has refused.
+type refusedError struct {
+	connection id.ID
+	error
+}
+
+// Unwrap gives what the provider said.
+func (r *refusedError) Unwrap() error { return r.error }
+
+// handlers are the jobs of payment methods.
+func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
+	v := verifier{box: box, open: open}
+	h := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+		return v.verify(ctx, d, scope, args.MethodID)
+	}).OnOutside()
+	// The operation fails together with what its failure says of the method and the connection.
+	fail := h.Exhausted
+	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		var args jobArgs
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return fmt.Errorf("decode task arguments: %w", err)
+		}
+		if err := learn(ctx, tx, args.MethodID, cause); err != nil {
+			return err
+		}
+		return fail(ctx, tx, j, cause)
+	}
+	return map[job.Kind]job.Handler{verifyKind: h}
+}
+
+// learn keeps what a failed verification taught. After any other failure nothing is known of the account: the method stays as it was, and
+// can be verified again.
+func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
+	if errors.Is(cause, errRejected) {
+		m, err := read(ctx, tx, id.Zero, method)
+		if errors.Is(err, apierr.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := lockContact(ctx, tx, m.ContactID); err != nil {
+			return err
+		}
+		_, err = setStatus(ctx, tx, method, Rejected)
+		return err
+	}
+	if refused, ok := errors.AsType[*refusedError](cause); ok {
+		return connection.Refused(ctx, tx, refused.connection)
+	}
+	return nil
+}
+
+type verifier struct {
+	box  *seal.Box
+	open connection.Opener
+}
+
+// verify asks the team's payment provider about the account; without one the check of the numbers when they came must do. Asking again does
+// no harm: the method is the key of the question.
+func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method id.ID) (db.Work, error) {
+	var m *Method
+	var by *connection.Connection
+	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		if m, err = read(ctx, tx, id.Zero, method); err != nil {
+			return err
+		}
+		by, err = connection.Verifier(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m.Status != Pending && m.Status != Verified {
+		return nil, operation.FailAs(operation.OperationFailed, errNoQuestion)
+	}
+	if by != nil {
+		if err := v.ask(ctx, by, m); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, tx *db.Tx) error {
+		if err := lockContact(ctx, tx, m.ContactID); err != nil {
+			return err
+		}
+		inUse, err := setStatus(ctx, tx, m.ID, Verified)
+		if err != nil {
+			return err
+		}
+		if !inUse {
+			return operation.FailAs(operation.OperationFailed, errNoQuestion)
+		}
+		return prefer(ctx, tx, m)
+	}, nil
+}
+
+// ask fails for an account that the provider does not verify. Refusals are final; a provider that is out of reach is asked again.
+func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method) error {
+	account, err := m.Account(v.box)
+	if err != nil {
+		return operation.FailAs(operation.OperationFailed, err)
+	}
+	provider, err := v.open(by)
+	if err != nil {
+		return operation.FailAs(operation.OperationFailed, err)
+	}
+	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
+	defer cancel()
+	answer, err := provider.VerifyAccount(asking, m.ID.String(), account)
+	switch {
+	case errors.Is(err, pay.ErrCredentials):
+		return operation.FailAs(operation.OperationFailed, &refusedError{connection: by.ID, error: err})
+	case errors.Is(err, pay.ErrRefused), errors.Is(err, pay.ErrNotReady):
+		return operation.FailAs(operation.OperationFailed, err)
+	case err != nil:
+		return fmt.Errorf("verify account: %w", err)
+	case answer != pay.Verified:
+		return operation.FailAs(operation.OperationFailed, errRejected)
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/statement"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// ApprovalStatus is what became of payments that a second person has to approve.
+type ApprovalStatus string
+
+// The states of an approval. It is canceled when all its payments were taken back before anybody had decided.
+const (
+	Pending          ApprovalStatus = "pending"
+	Approved         ApprovalStatus = "approved"
+	Rejected         ApprovalStatus = "rejected"
+	ApprovalCanceled ApprovalStatus = "canceled"
+)
+
+// Enum lists the states.
+func (ApprovalStatus) Enum() []string { return []string{"pending", "approved", "rejected", "canceled"} }
+
+// Approval is what a second person decides on: the payments of one request that reach the team's limit.
+type Approval struct {
+	ID               id.ID          `json:"id"`
+	Status           ApprovalStatus `json:"status" doc:"canceled: the payments were taken back, or their transactions archived, before anybody had decided."`
+	Provider         connection.App `json:"provider"`
+	ConnectionID     id.ID          `json:"connectionId"`
+	FundingAccountID id.ID          `json:"fundingAccountId"`
+	Amount           money.Cents    `json:"amount" doc:"Cents; of its payments. While it is pending or approved, those that were taken back do not count."`
+	Currency         string         `json:"currency"`
+	PaymentCount     int64          `json:"paymentCount" doc:"How many payments are decided on together; listPayments gives them by approvalIds."`
+	AllowOverdraft   bool           `json:"allowOverdraft" doc:"The request allows them to take more than there is."`
+	RequestedBy      id.ID          `json:"requestedBy" doc:"The user who has asked for the payments, and who decides on none of them."`
+	DecidedBy        *id.ID         `json:"decidedBy"`
+	DecidedAt        *day.Instant   `json:"decidedAt"`
+	Reason           *string        `json:"reason" doc:"Why it was rejected."`
+	OperationID      *id.ID         `json:"operationId" doc:"The operation that sends what was approved."`
+	CreatedAt        day.Instant    `json:"createdAt"`
+}
+
+var (
+	errSelf    = apierr.New(apierr.CodeForbidden, apierr.ReasonSelfModification, "Whoever has asked for payments does not decide on them")
+	errDecided = apierr.New(apierr.CodeConflict, "", "The approval is not pending any more")
+)
+
+const approvalStatus = `case when a.status = 'pending' and not exists (
+		select from payment w where w.team_id = a.team_id and w.approval_id = a.id and w.status = 'awaitingApproval') then 'canceled' else a.status end`
+
+const approvalColumns = `a.id, ` + approvalStatus + ` as status, c.app_id as provider, a.connection_id, a.funding_account_id, s.amount, s.currency,
+	s.payment_count, a.allow_overdraft, a.requested_by, a.decided_by, a.decided_at, a.reason, a.operation_id, a.created_at`
+
+const approvalTables = `payment_approval a join connection c on c.team_id = a.team_id and c.id = a.connection_id
+	cross join lateral (select sum(p.amount)::bigint as amount, min(p.currency) as currency, count(*) as payment_count
+		from payment p where p.team_id = a.team_id and p.approval_id = a.id
+			and (p.status <> 'canceled' or ` + approvalStatus + ` in ('rejected', 'canceled'))) s`
+
+var approvalSorts = page.Sorts{{Name: "createdAt", Expr: "a.created_at"}, {Name: "amount", Expr: "s.amount"}}
+
+// approvalSort is an order of approvals.
+type approvalSort string
+
+// Enum lists the orders.
+func (approvalSort) Enum() []string { return approvalSorts.Enum() }
+
+type approvalsInput struct {
+	page.Params
+	Sort          approvalSort     `query:"sort" doc:"Default -createdAt."`
+	Status        []ApprovalStatus `query:"status"`
+	ConnectionIDs page.IDs         `query:"connectionIds"`
+	ConnectionID  page.IDs         `query:"connectionId" deprecated:"true" doc:"Former name of connectionIds."`
+	RequestedBy   *id.ID           `query:"requestedBy" doc:"The user who has asked for the payments."`
+}
+
+func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Page[Approval], error) {
+	q := page.Query{Columns: approvalColumns, From: approvalTables, Sorts: approvalSorts, Default: "-createdAt", ID: "a.id"}
+	q.And("a.team_id = @team", db.Args{"team": tx.Team})
+	q.Narrow("("+approvalStatus+") = any(?)", in.Status)
+	q.IDs("a.connection_id = any(?)", in.ConnectionIDs)
+	q.IDs("a.connection_id = any(?)", in.ConnectionID)
+	q.Narrow("a.requested_by = ?", in.RequestedBy)
+	return page.List[Approval](ctx, tx, q, in.Params, in.Sort)
+}
+
+func getApproval(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
+	a, err := db.Get[Approval](ctx, tx, "select "+approvalColumns+" from "+approvalTables+" where a.team_id = @team and a.id = @id",
+		db.Args{"team": tx.Team, "id": in.ID})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read an approval: %w", err)
+	}
+	return &a, nil
+}
+
+// waiting is a payment that an approval is about.
+type waiting struct {
+	ID            id.ID
+	BatchID       id.ID
+	TransactionID id.ID
+	Type          transaction.Type
+	ContactID     id.ID
+	Amount        money.Cents
+	Currency      string
+	Date          day.Day
+}
+
+// holdApproval holds what is to be decided on: the approval, then the transactions, then the payments that still wait. It fails with 404, with
+// 403 selfModification for whoever has asked for the payments, and with 409 when nothing is left to decide.
+func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiting, error) {
+	args := db.Args{"team": tx.Team, "id": one}
+	if _, err := tx.Exec(ctx, `select from payment_approval where team_id = @team and id = @id for update`, args); err != nil {
+		return nil, nil, fmt.Errorf("hold an approval: %w", err)
+	}
+	err := tx.Pipeline(ctx, db.Stmt{SQL: `
+		select from transaction t where t.team_id = @team and t.id in (
+			select p.transaction_id from payment p where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval')
+		order by t.id for update`, Args: args})
+	if err != nil {
+		return nil, nil, fmt.Errorf("hold what is to be paid: %w", err)
+	}
+	a, err := getApproval(ctx, tx, &getInput{ID: one})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case a.RequestedBy == tx.Actor.User:
+		return nil, nil, errSelf
+	case a.Status != Pending:
+		return nil, nil, errDecided.With(map[string]any{"reason": "approvalDecided", "status": a.Status})
+	}
+	of, err := db.Select[waiting](ctx, tx, `
+		select p.id, p.batch_id, p.transaction_id, t.type, p.contact_id, p.amount, p.currency, p.date
+		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
+		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' order by p.id for update of p`, args)
+	if err != nil {
+		return nil, nil, fmt.Errorf("hold the payments of an approval: %w", err)
+	}
+	return a, of, nil
+}
+
+// approve releases payments: what stands against them is looked at again, bills are booked as paid, and an operation sends them.
+func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
+	if err := TakeTurns(ctx, tx); err != nil {
+		return nil, err
+	}
+	a, of, err := holdApproval(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMethods(ctx, tx, a.ID); err != nil {
+		return nil, err
+	}
+	if _, err := OpenDesk(ctx, tx, a.ConnectionID, a.FundingAccountID, nil); err != nil {
+		return nil, err
+	}
+	today := day.Of(tx.Now)
+	if err := judgeWaiting(ctx, tx, a, of); err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `
+		update payment set status = 'requested', date = greatest(date, @today), limit_day = @today, updated_at = @now
+		where team_id = @team and approval_id = @id and status = 'awaitingApproval'`,
+		db.Args{"team": tx.Team, "id": a.ID, "today": today, "now": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("release payments: %w", err)
+	}
+	var tasks []operation.Task
+	batches := map[id.ID]bool{}
+	resources := []operation.Resource{{Type: operation.Connection, ID: a.ConnectionID, Role: operation.Source}}
+	for i := range of {
+		w := &of[i]
+		resources = append(resources, operation.Resource{Type: operation.Transaction, ID: w.TransactionID, Role: operation.Target})
+		if !batches[w.BatchID] {
+			batches[w.BatchID] = true
+			tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: w.BatchID}})
+		}
+		if w.Type != transaction.Expense {
+			continue
+		}
+		booked := transaction.PaymentInput{Date: day.Max(w.Date, today), AccountID: api.Set(a.FundingAccountID)}
+		if _, err := transaction.BookPayment(ctx, tx, w.TransactionID, &booked); err != nil {
+			return nil, err
+		}
+	}
+	sends := operation.New{Type: operation.ProviderPayment, Resources: resources, Tasks: tasks}
+	if len(of) == 1 {
+		sends.Primary = &resources[1]
+	}
+	ack, err := operation.Start(ctx, tx, sends)
+	if err != nil {
+		return nil, fmt.Errorf("send what was approved: %w", err)
+	}
+	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
+}
+
+// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods are shared until the
+// payments are released, so that no news of them comes in between.
+func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
+	type row struct {
+		ContactID id.ID
+		Verified  bool
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select m.contact_id, m.status = 'verified' as verified from payee_method m
+		where m.team_id = @team and m.id in (
+			select p.payee_method_id from payment p where p.team_id = @team and p.approval_id = @approval and p.status = 'awaitingApproval')
+		order by m.id for share`, db.Args{"team": tx.Team, "approval": approval})
+	if err != nil {
+		return fmt.Errorf("read the payment methods of an approval: %w", err)
+	}
+	var rejected []id.ID
+	for _, r := range rows {
+		if !r.Verified {
+			rejected = append(rejected, r.ContactID)
+		}
+	}
+	if rejected != nil {
+		return errRecipient.With(map[string]any{"contactIds": rejected})
+	}
+	return nil
+}
+
+// judgeWaiting refuses payments that there is not enough for, or that a limit does not let through, on the day of the approval.
+func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
+	transactions := make([]id.ID, len(of))
+	for i := range of {
+		transactions[i] = of[i].TransactionID
+	}
+	claims, err := claimsOf(ctx, tx, transactions)
+	if err != nil {
+		return err
+	}
+	for i := range claims {
+		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
+	}
+	found, _, err := Judge(ctx, tx, claims, a.AllowOverdraft)
+	if err != nil {
+		return err
+	}
+	return refusalOf(found)
+}
+
+// refusalOf is the first refusal among findings.
+func refusalOf(found [][]Finding) error {
+	for _, of := range found {
+		for i := range of {
+			if refusal := of[i].Refused(); refusal != nil {
+				return refusal
+			}
+		}
+	}
+	return nil
+}
+
+// claimsOf are what transactions claim, in the order given: payouts are booked, and their entries tell of whom they take; bills that are not
+// paid yet take of nobody.
+func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
+	type row struct {
+		ID                id.ID
+		Type              transaction.Type
+		Date              day.Day
+		Total             money.Cents
+		Currency          string
+		OwnershipPeriodID *id.ID
+		Cents             money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select t.id, t.type, t.date, t.total, t.currency, e.ownership_period_id, coalesce(e.cents, 0)::bigint as cents
+		from transaction t left join lateral (
+			select ownership_period_id, sum(cent_total) as cents from ledger_entry
+			where team_id = t.team_id and source_id = t.id and party = 'owners' and status = 'active' and ownership_period_id is not null
+				and ledger in ('trust', 'operating') group by 1) e on t.type = 'payout'
+		where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
+	if err != nil {
+		return nil, fmt.Errorf("read what is to be paid: %w", err)
+	}
+	byID := map[id.ID]*Claim{}
+	for _, r := range rows {
+		c := byID[r.ID]
+		if c == nil {
+			c = &Claim{Owners: map[statement.Chain]money.Cents{}, Amount: r.Total, Currency: r.Currency}
+			if r.Type == transaction.Payout {
+				c.BookedOn = &r.Date
+			}
+			byID[r.ID] = c
+		}
+		if r.OwnershipPeriodID != nil && r.Cents > 0 {
+			c.Owners[statement.Chain{OwnershipPeriodID: *r.OwnershipPeriodID, Currency: r.Currency}] += r.Cents
+		}
+	}
+	out := make([]Claim, len(transactions))
+	for i, t := range transactions {
+		if c := byID[t]; c != nil {
+			out[i] = *c
+		}
+	}
+	return out, nil
+}
+
+type rejectInput struct {
+	ID   id.ID `path:"id"`
+	Body struct {
+		Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Why; shown with the approval."`
+	}
+}
+
+// reject takes payments back that nobody has been told of.
+func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) {
+	a, of, err := holdApproval(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]id.ID, len(of))
+	for i := range of {
+		ids[i] = of[i].ID
+	}
+	if err := takeBackWaiting(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	return a.decide(ctx, tx, Rejected, &in.Body.Reason, nil)
+}
+
+// takeBackWaiting cancels payments that wait, and mends the books as for one that was canceled: a payout is archived, or given back when a
+// lock holds it; a bill was never booked as paid.
+func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	all, err := hold(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	now := day.At(tx.Now)
+	for i := range all {
+		h := &all[i]
+		h.Status, h.SettledAt = Canceled, &now
+		mend := h.recover
+		if h.TransactionType == transaction.Expense {
+			mend = h.putAway
+		}
+		if err := mend(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Approval) decide(ctx context.Context, tx *db.Tx, s ApprovalStatus, reason *string, operation *id.ID) (*Approval, error) {
+	_, err := tx.Exec(ctx, `
+		update payment_approval set status = @status, decided_by = @by, decided_at = @now, reason = @reason, operation_id = @operation
+		where team_id = @team and id = @id`, db.Args{
+		"team": tx.Team, "id": a.ID, "status": string(s), "by": tx.Actor.User, "now": tx.Now, "reason": reason, "operation": operation,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decide on payments: %w", err)
+	}
+	return getApproval(ctx, tx, &getInput{ID: a.ID})
+}

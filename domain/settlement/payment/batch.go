@@ -1,0 +1,332 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stayledger/domain/record/file"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payee"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/money"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+// batch is a batch as stored. Day, Sequence and MadeAt are its identity, nil before the first attempt.
+type batch struct {
+	ID           id.ID
+	ConnectionID id.ID
+	Day          *day.Day
+	Sequence     *int
+	MadeAt       *day.Instant
+	// BusyUntil is when the attempt under way ends at the latest, nil while none is.
+	BusyUntil *day.Instant
+	SettledAt *day.Instant
+	FileID    *id.ID
+}
+
+func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
+	b, err := db.Get[batch](ctx, tx, `
+		select id, connection_id, day, sequence, made_at, busy_until, settled_at, file_id from payment_batch
+		where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": one})
+	if err != nil {
+		return nil, fmt.Errorf("hold a batch of payments: %w", err)
+	}
+	return &b, nil
+}
+
+// member is a payment of a batch that has not come to anything yet, with what it takes to send it.
+type member struct {
+	ID            id.ID
+	ShortRef      string
+	Status        Status
+	Recovering    bool
+	Amount        money.Cents
+	Currency      string
+	Date          day.Day
+	MethodID      id.ID
+	AccountHolder string
+	AccountType   pay.AccountType
+	Numbers       []byte
+	Company       bool
+}
+
+func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
+	found, err := db.Select[member](ctx, tx, `
+		select p.id, p.short_ref, p.status, p.recovery_operation_id is not null as recovering, p.amount, p.currency, p.date, m.id as method_id,
+			m.account_holder, m.account_type, m.numbers, c.company_type is not null as company
+		from payment p join payee_method m on m.team_id = p.team_id and m.id = p.payee_method_id
+		join contact c on c.team_id = p.team_id and c.id = p.contact_id
+		where p.team_id = @team and p.batch_id = @batch and p.status in ('requested', 'sending') order by p.id for update of p`,
+		db.Args{"team": tx.Team, "batch": batch})
+	if err != nil {
+		return nil, fmt.Errorf("read the payments of a batch: %w", err)
+	}
+	return found, nil
+}
+
+// maxMemo is what a recipient's bank shows at most, in characters.
+const maxMemo = 15
+
+// order is what the provider is told of a payment. Every attempt tells it the same: a date that has passed becomes the day on which the batch
+// was first made.
+func (m *member) order(b *batch, box *seal.Box) (pay.Payment, error) {
+	method := payee.Method{ID: m.MethodID, AccountHolder: m.AccountHolder, AccountType: m.AccountType, Numbers: m.Numbers}
+	recipient, err := method.Account(box)
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	return pay.Payment{
+		Key: m.ID.String(), Amount: m.Amount, Currency: m.Currency, Date: day.Max(m.Date, *b.Day), Recipient: recipient, Company: m.Company,
+		Memo: m.ShortRef[:min(len(m.ShortRef), maxMemo)],
+	}, nil
+}
+
+// work is what an attempt has to do.
+type work struct {
+	batch
+	provider pay.Provider
+	active   bool
+	files    bool // the provider works by files
+	// until is when this attempt ends at the latest; before is what BusyUntil was when it began.
+	until  time.Time
+	before *day.Instant
+	// recovering are payments that somebody is taking back. This attempt leaves them alone.
+	recovering int
+	// fresh were marked as sending by this attempt, so that nobody has told the provider of them; of the others it is not known.
+	fresh, unclear []pay.Payment
+}
+
+// firstQuestion is how long after it was sent a payment is first asked for, unless its outcome is known at once.
+const firstQuestion = 2 * time.Minute
+
+// begin marks what is still requested in a batch as sending and gives the batch its identity. When this has committed, and not before, the
+// provider may be told.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
+	b, err := holdBatch(ctx, tx, one)
+	if err != nil {
+		return nil, err
+	}
+	all, err := members(ctx, tx, one)
+	if err != nil || len(all) == 0 {
+		return &work{batch: *b, active: true}, err // callbacks, or an earlier attempt, have told all of them
+	}
+	c, err := connection.Get(ctx, tx, b.ConnectionID)
+	if err != nil {
+		return nil, fmt.Errorf("read the connection of a batch: %w", err)
+	}
+	w := &work{active: c.Status == connection.Active, files: c.AppID.Can(connection.PaysByFile), until: tx.Now.Add(sendTime), before: b.BusyUntil}
+	if w.provider, err = s.Open(c); err != nil {
+		return nil, fmt.Errorf("open a payment provider: %w", err)
+	}
+	if w.active {
+		if err := b.identify(ctx, tx, run.OperationID, w.until); err != nil {
+			return nil, err
+		}
+		if err := markSending(ctx, tx, one, c.AppID); err != nil {
+			return nil, err
+		}
+	}
+	w.batch = *b
+	for i := range all {
+		switch {
+		case all[i].Status == Requested && !w.active:
+			continue // it never left; giving the batch up says so
+		case all[i].Recovering:
+			w.recovering++
+			continue
+		}
+		order, err := all[i].order(b, s.Box)
+		if err != nil {
+			return nil, err
+		}
+		if all[i].Status == Requested {
+			w.fresh = append(w.fresh, order)
+		} else {
+			w.unclear = append(w.unclear, order)
+		}
+	}
+	var left []id.ID // by an earlier attempt, which has ended without a word
+	for i := range all {
+		if all[i].Status == Sending {
+			left = append(left, all[i].ID)
+		}
+	}
+	if left == nil {
+		return w, nil
+	}
+	return w, markUnknown(ctx, tx, one, left)
+}
+
+// markUnknown notes of the payments of a batch that are still sending, of some or with nil of all, that nobody can say what became of them.
+func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update payment set unknown_since = @now, updated_at = @now
+		where team_id = @team and batch_id = @batch and status = 'sending' and unknown_since is null and (@some::uuid[] is null or id = any(@some))`,
+		db.Args{"team": tx.Team, "batch": batch, "some": some, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("mark payments as unknown: %w", err)
+	}
+	return nil
+}
+
+// ended notes that this attempt has told the provider all that it will. One that began while another was under way leaves the batch as busy
+// as it found it, since the other may be alive; an answer that did not come in time may still be worked on at the provider.
+func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
+	if w.until.IsZero() {
+		return nil
+	}
+	before := w.before
+	if errors.Is(cause, pay.ErrTimeout) {
+		lingers := day.At(tx.Now.Add(linger))
+		if before == nil || before.Before(lingers.Time) {
+			before = &lingers
+		}
+	}
+	_, err := tx.Exec(ctx, `
+		update payment_batch set busy_until = case when @before::timestamptz > @now then @before::timestamptz end
+		where team_id = @team and id = @id and busy_until = @until::timestamptz(3)`,
+		db.Args{"team": tx.Team, "id": w.ID, "before": before, "until": w.until, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("end an attempt at a batch: %w", err)
+	}
+	return nil
+}
+
+// identify gives the batch its place among those of the connection on the day of the first attempt.
+func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until time.Time) error {
+	args := db.Args{"team": tx.Team, "id": b.ID, "now": tx.Now, "operation": operation, "until": until}
+	if b.Sequence == nil {
+		today, at := day.Of(tx.Now), day.At(tx.Now)
+		n, err := db.Get[int](ctx, tx, `
+			insert into payment_batch_counter as c (team_id, connection_id, day, next) values (@team, @connection, @day, 1)
+			on conflict (team_id, connection_id, day) do update set next = c.next + 1 returning next - 1`,
+			db.Args{"team": tx.Team, "connection": b.ConnectionID, "day": today})
+		if err != nil {
+			return fmt.Errorf("number a batch of payments: %w", err)
+		}
+		b.Day, b.Sequence, b.MadeAt = &today, &n, &at
+	}
+	args["day"], args["sequence"], args["made"] = b.Day, b.Sequence, b.MadeAt
+	_, err := tx.Exec(ctx, `
+		update payment_batch set day = @day, sequence = @sequence, made_at = @made, attempted_at = @now, operation_id = @operation,
+			busy_until = @until
+		where team_id = @team and id = @id`, args)
+	if err != nil {
+		return fmt.Errorf("begin a batch of payments: %w", err)
+	}
+	return nil
+}
+
+func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App) error {
+	var ask *time.Time
+	if app.Can(connection.TellsOutcomes) {
+		at := tx.Now.Add(firstQuestion)
+		ask = &at
+	}
+	_, err := tx.Exec(ctx, `
+		update payment set status = 'sending', sent_at = @now, ask_at = @ask, updated_at = @now
+		where team_id = @team and batch_id = @batch and status = 'requested'`, db.Args{"team": tx.Team, "batch": batch, "now": tx.Now, "ask": ask})
+	if err != nil {
+		return fmt.Errorf("mark payments as sending: %w", err)
+	}
+	return nil
+}
+
+// result is what an attempt came to.
+type result struct {
+	*work
+
+	batch    id.ID
+	outcomes []pay.Outcome
+	file     *file.New // nil when there is none
+}
+
+// settled keeps what a batch came to, in the transaction that settles its task. Of several attempts that made the batch's file, the first one
+// that gets here keeps its own.
+func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error {
+	b, err := holdBatch(ctx, tx, r.batch)
+	if err != nil {
+		return err
+	}
+	if r.file != nil && b.FileID == nil {
+		if _, err := file.Insert(ctx, tx, *r.file); err != nil {
+			return err
+		}
+		b.FileID = &r.file.ID
+		result := operation.Resource{Type: operation.File, ID: r.file.ID, Role: operation.Result}
+		if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `update payment_batch set settled_at = @now, file_id = @file where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": r.batch, "now": tx.Now, "file": b.FileID})
+	if err != nil {
+		return fmt.Errorf("settle a batch of payments: %w", err)
+	}
+	if err := r.ended(ctx, tx, nil); err != nil {
+		return err
+	}
+	return apply(ctx, tx, r.outcomes)
+}
+
+// withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the provider may have them: an
+// issue asks a person to decide, unless only our workers died and the provider can be asked: then they are sent again when it is.
+func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
+	if _, err := holdBatch(ctx, tx, one); errors.Is(err, db.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ids, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and batch_id = @batch and status in ('requested', 'sending')`,
+		db.Args{"team": tx.Team, "batch": one})
+	if err != nil {
+		return fmt.Errorf("read what was not sent: %w", err)
+	}
+	all, err := hold(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	now := day.At(tx.Now)
+	for i := range all {
+		switch {
+		case all[i].Status == Requested:
+			all[i].Status, all[i].SettledAt = Failed, &now
+		case !errors.Is(cause, job.ErrWorkerDied) || all[i].AskAt == nil:
+			all[i].giveUp()
+		}
+	}
+	if err := keep(ctx, tx, all); err != nil {
+		return err
+	}
+	for i := range all {
+		if err := all[i].follow(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return markUnknown(ctx, tx, one, nil)
+}
+
+// giveUp leaves a payment that may have arrived to a person.
+func (h *held) giveUp() {
+	h.raise(issue(givenUp, map[string]string{"amount": strconv.FormatInt(int64(h.Amount), 10)}))
+}
+
+// nothingPaid reports that every payment of a batch has failed.
+func nothingPaid(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
+	none, err := db.Get[bool](ctx, tx, `
+		select coalesce(bool_and(status in ('failed', 'canceled')), true) from payment where team_id = @team and batch_id = @batch`,
+		db.Args{"team": tx.Team, "batch": one})
+	if err != nil {
+		return false, fmt.Errorf("read what a batch came to: %w", err)
+	}
+	return none, nil
+}

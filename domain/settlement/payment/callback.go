@@ -1,0 +1,96 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/provider/pay"
+)
+
+type callbackInput struct {
+	ConnectionID id.ID  `path:"connectionId"`
+	MessageID    string `header:"webhook-id" maxLength:"200"`
+	Timestamp    string `header:"webhook-timestamp" maxLength:"20"`
+	Signature    string `header:"webhook-signature" maxLength:"2000"`
+	Raw          api.Raw
+}
+
+// callback takes news that a provider signed with the secret of the connection. An unknown connection is told from a wrong signature by nobody.
+// News can come before our own note of the submission has committed: they name our key, which has.
+func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
+	c, team, err := s.called(ctx, d, in.ConnectionID)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := c.CallbackSecret(s.Box)
+	if err != nil {
+		return nil, err
+	}
+	if secret == "" {
+		return nil, errCallback
+	}
+	signature := pay.Signature{ID: in.MessageID, Timestamp: in.Timestamp, Value: in.Signature}
+	message, err := pay.VerifyCallback(secret, signature, in.Raw, d.Now())
+	if err != nil {
+		return nil, errCallback.Because(err)
+	}
+	scope.Team = team
+	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return takeCallback(ctx, tx, c.ID, message) })
+	if err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}
+
+// called finds the connection that a callback names. It names no team, so this one look is across all; what it finds is believed only under
+// the signature of the connection's own secret.
+func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
+	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		team, err = db.Get[id.ID](ctx, tx, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
+		return err
+	})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, id.Zero, errCallback
+	}
+	if err != nil {
+		return nil, id.Zero, fmt.Errorf("find the team of a connection: %w", err)
+	}
+	err = d.Read(ctx, db.Scope{Team: team}, func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = connection.Get(ctx, tx, one)
+		return err
+	})
+	return c, team, err
+}
+
+// takeCallback applies the news of a callback once. A message about a payment of another connection, or of none, is not found.
+func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callback) error {
+	key, err := id.Parse(message.Outcome.Key)
+	if err != nil {
+		return apierr.NotFound
+	}
+	// A repetition that comes meanwhile waits here for the first, and goes away when that has committed.
+	n, err := tx.Exec(ctx, `
+		insert into payment_callback (team_id, connection_id, message_id, created_at) values (@team, @connection, @message, @now)
+		on conflict do nothing`, db.Args{"team": tx.Team, "connection": one, "message": message.ID, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("remember a callback: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	known, err := db.Get[bool](ctx, tx, `select exists (select from payment where team_id = @team and id = @id and connection_id = @connection)`,
+		db.Args{"team": tx.Team, "id": key, "connection": one})
+	if err != nil {
+		return fmt.Errorf("find the payment of a callback: %w", err)
+	}
+	if !known {
+		return apierr.NotFound
+	}
+	return apply(ctx, tx, []pay.Outcome{message.Outcome})
+}

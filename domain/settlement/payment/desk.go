@@ -1,0 +1,282 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payee"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/platform/money"
+)
+
+// Order is a payment to ask for: of an active payout or expense transaction, to its contact.
+type Order struct {
+	TransactionID id.ID
+	ContactID     id.ID
+	Amount        money.Cents
+	Currency      string
+	Date          day.Day
+}
+
+// Desk is what payments over one connection need.
+type Desk struct {
+	Connection *connection.Connection
+	// FundingAccountID is the bank account that pays.
+	FundingAccountID id.ID
+	// Methods are the ready payment methods by contact; a contact that is missing cannot be paid.
+	Methods map[id.ID]payee.Method
+}
+
+// OpenDesk finds what is needed to pay contacts over a connection. Funding is the zero id to take the connection's own account, else the one
+// assigned to payout_bankAccount. It fails with 400 for an unknown connection (path connectionId) or account (path fundingAccountId), with the
+// reasons payProviderConnectionInactive and payProviderAccountNotReady.
+func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Desk, error) {
+	c, err := connection.Hold(ctx, tx, connectionID)
+	if errors.Is(err, apierr.NotFound) {
+		return nil, notFoundAt("connectionId")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != connection.Active {
+		return nil, errConnection
+	}
+	d := &Desk{Connection: c, FundingAccountID: funding}
+	if err := d.findFunding(ctx, tx); err != nil {
+		return nil, err
+	}
+	if d.Methods, err = payee.Ready(ctx, tx, contacts); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// findFunding takes the account that was given, the connection's own or the assigned one, and refuses any that does not pay.
+func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
+	given := !d.FundingAccountID.IsZero()
+	if !given {
+		d.FundingAccountID = d.Connection.FundingAccount()
+	}
+	if d.FundingAccountID.IsZero() {
+		assigned, err := account.Assigned(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("read the account assignments: %w", err)
+		}
+		d.FundingAccountID = assigned[account.PayoutBankAccount]
+	}
+	ready, err := db.Get[bool](ctx, tx, `
+		select type = 'bank' and status = 'active' and coalesce(banking_category, '') in ('trust', 'operating') from account
+		where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": d.FundingAccountID})
+	switch {
+	case errors.Is(err, db.ErrNoRows) && given:
+		return notFoundAt("fundingAccountId")
+	case errors.Is(err, db.ErrNoRows):
+		return errFunding
+	case err != nil:
+		return fmt.Errorf("read the funding account: %w", err)
+	case !ready:
+		return errFunding
+	}
+	return nil
+}
+
+// SendKind is the kind of the task that sends a batch of payments.
+var SendKind = job.NewKind("payment.send")
+
+// batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work that may have to be
+// asked for again; a bank takes a whole file, and few files a day.
+func (d *Desk) batchSize() int {
+	if d.Connection.AppID.Can(connection.PaysByFile) {
+		return 10_000
+	}
+	return 200
+}
+
+// nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second person, or is done.
+var nothingKind = job.NewKind("payment.nothing")
+
+// Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more than there is.
+type Terms struct {
+	*Limits
+	Overdraft bool
+}
+
+// Request writes the payments of orders and gives the tasks of the provider-payment operation that sends them, and the ids of the payments
+// in the order given. Payments that the limits have wait are written with an approval of their own, and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with 400
+// payProviderRecipientNotReady for a contact without a method, with payProviderPaymentNotSupported for money that no provider moves.
+func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
+	if len(orders) == 0 {
+		return nil, nil, nil
+	}
+	if err := d.check(orders); err != nil {
+		return nil, nil, err
+	}
+	transactions := make([]id.ID, len(orders))
+	for i := range orders {
+		transactions[i] = orders[i].TransactionID
+	}
+	if err := refuseAttempted(ctx, tx, transactions); err != nil {
+		return nil, nil, err
+	}
+	ids := make([]id.ID, len(orders))
+	for i := range ids {
+		ids[i] = tx.NewID()
+	}
+	var rows []requestRow
+	var batches []id.ID
+	var tasks []operation.Task
+	write := func(of []int, approval *id.ID) {
+		for chunk := range slices.Chunk(of, d.batchSize()) {
+			batch := tx.NewID()
+			batches = append(batches, batch)
+			if approval == nil {
+				tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: batch}})
+			}
+			for _, i := range chunk {
+				o := &orders[i]
+				rows = append(rows, requestRow{
+					ID: ids[i], ShortRef: ids[i].ShortRef(), BatchID: batch, TransactionID: o.TransactionID, ContactID: o.ContactID,
+					MethodID: d.Methods[o.ContactID].ID, Amount: o.Amount, Currency: o.Currency, Date: o.Date, ApprovalID: approval,
+				})
+			}
+		}
+	}
+	leaving, waiting := terms.divide(orders)
+	write(leaving, nil)
+	if len(waiting) > 0 {
+		approval := tx.NewID()
+		if err := d.askApproval(ctx, tx, approval, terms.Overdraft); err != nil {
+			return nil, nil, err
+		}
+		write(waiting, &approval)
+	}
+	if len(tasks) == 0 {
+		tasks = []operation.Task{{Kind: nothingKind}}
+	}
+	return ids, tasks, d.insert(ctx, tx, batches, rows)
+}
+
+// divide gives the places of the orders that leave at once and of those that wait for a second person.
+func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
+	for i := range orders {
+		if t.waits(orders[i].Amount) {
+			waiting = append(waiting, i)
+		} else {
+			leaving = append(leaving, i)
+		}
+	}
+	return leaving, waiting
+}
+
+// askApproval puts payments before a second person.
+func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
+	_, err := tx.Exec(ctx, `
+		insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
+		values (@team, @id, @connection, @funding, @overdraft, @by, @now)`, db.Args{
+		"team": tx.Team, "id": approval, "connection": d.Connection.ID, "funding": d.FundingAccountID, "overdraft": overdraft, "by": tx.Actor.User,
+		"now": tx.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for an approval: %w", err)
+	}
+	return nil
+}
+
+// check refuses what no provider pays. The account numbers of a method are not looked at before they are sent.
+func (d *Desk) check(orders []Order) error {
+	missing := []id.ID{}
+	for i := range orders {
+		o := &orders[i]
+		if o.Amount <= 0 || o.Currency != "usd" {
+			return errNotSupported
+		}
+		if _, ready := d.Methods[o.ContactID]; !ready && len(missing) < 100 {
+			missing = append(missing, o.ContactID)
+		}
+	}
+	if len(missing) > 0 {
+		return errRecipient.With(map[string]any{"contactIds": missing})
+	}
+	return nil
+}
+
+// refuseAttempted holds transactions and refuses those that have an attempt which was not put away, or whose money came back.
+func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
+	args := db.Args{"team": tx.Team, "ids": transactions}
+	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`, args); err != nil {
+		return fmt.Errorf("hold what is to be paid: %w", err)
+	}
+	type attempt struct {
+		TransactionID id.ID
+		Paid          bool
+	}
+	attempts, err := db.Select[attempt](ctx, tx, `
+		select transaction_id, status in ('paid', 'returned') as paid from payment
+			where team_id = @team and transaction_id = any(@ids) and recovered_at is null
+		union all select original_id, true from payment_return where team_id = @team and original_id = any(@ids)
+		order by 2 desc, 1 limit 1`, args)
+	if err != nil {
+		return fmt.Errorf("read earlier attempts: %w", err)
+	}
+	if len(attempts) == 0 {
+		return nil
+	}
+	refusal := errAttempted
+	if attempts[0].Paid {
+		refusal = errAlreadyPaid
+	}
+	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
+}
+
+// requestRow carries a payment to the database; thousands travel in one statement.
+type requestRow struct {
+	ID            id.ID       `json:"id"`
+	ShortRef      string      `json:"short_ref"`
+	BatchID       id.ID       `json:"batch_id"`
+	TransactionID id.ID       `json:"transaction_id"`
+	ContactID     id.ID       `json:"contact_id"`
+	MethodID      id.ID       `json:"payee_method_id"`
+	Amount        money.Cents `json:"amount"`
+	Currency      string      `json:"currency"`
+	Date          day.Day     `json:"date"`
+	ApprovalID    *id.ID      `json:"approval_id"`
+}
+
+func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL:  `insert into payment_batch (team_id, id, connection_id, created_at) select @team, b, @connection, @now from unnest(@ids::uuid[]) b`,
+			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "now": tx.Now, "ids": batches},
+		},
+		db.Stmt{
+			SQL: `
+			insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id,
+				amount, currency, date, status, approval_id, limit_day, created_at, updated_at)
+			select @team, id, short_ref, @connection, batch_id, transaction_id, contact_id, payee_method_id, @funding, amount, currency, date,
+				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today, @now, @now
+			from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, batch_id uuid, transaction_id uuid, contact_id uuid,
+				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid)`,
+			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "funding": d.FundingAccountID, "now": tx.Now, "today": day.Of(tx.Now), "rows": rows},
+		})
+	if db.Constraint(err) == "payment_once" {
+		return errAttempted
+	}
+	if err != nil {
+		return fmt.Errorf("request payments: %w", err)
+	}
+	return nil
+}
+
+// sendArgs name the batch of a send task.
+type sendArgs struct {
+	BatchID id.ID `json:"batchId"`
+}

@@ -1,0 +1,268 @@
+package payment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payee"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Pay says how a transaction is paid: over a connection, or, with nothing but a date, by hand.
+type Pay struct {
+	ConnectionID           api.Opt[id.ID]   `json:"connectionId,omitzero" doc:"The payment provider; absent: the money was paid by hand."`
+	FundingAccountID       api.Opt[id.ID]   `json:"fundingAccountId,omitzero" doc:"The bank account that pays; absent: that of the payout, the connection's own or the one assigned to payout_bankAccount."`
+	ContactPaymentMethodID api.Opt[id.ID]   `json:"contactPaymentMethodId,omitzero" doc:"Absent: the contact's default method."`
+	Date                   api.Opt[day.Day] `json:"date,omitzero" doc:"When the money arrives, and the date of a bill's payment; required by hand, else today when absent. Through a provider from today (UTC) to 60 days ahead."`
+	AllowOverdraft         bool             `json:"allowOverdraft,omitempty" doc:"Pay although it is more than what is available to the owner, or than what the funding account holds; needs the scope payments:override."`
+}
+
+type payInput struct {
+	ID   id.ID `path:"id"`
+	Body Pay
+}
+
+// PayAnswer is the acknowledgement of a payment that a provider is asked for, or the bill that was paid by hand.
+type PayAnswer struct {
+	queued *operation.Acknowledgement
+	paid   *transaction.Transaction
+}
+
+// HTTPStatus is 202 when a provider is asked.
+func (a *PayAnswer) HTTPStatus() int {
+	if a.queued != nil {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// MarshalJSON writes whichever it is.
+func (a *PayAnswer) MarshalJSON() ([]byte, error) {
+	if a.queued != nil {
+		return json.Marshal(a.queued) //nolint:wrapcheck // a value of ours
+	}
+	return json.Marshal(a.paid) //nolint:wrapcheck // a value of ours
+}
+
+func payAnswers() map[int]reflect.Type {
+	return map[int]reflect.Type{
+		http.StatusOK: reflect.TypeFor[transaction.Transaction](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+	}
+}
+
+// payTransaction pays a bill or a payout. A credential that may only record payments gives a date and nothing else (RSN-37).
+func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, error) {
+	b := &in.Body
+	if !tx.Actor.Has("transactions:pay") && (b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
+		return nil, errRequiresMark
+	}
+	if err := MayOverdraw(tx, b.AllowOverdraft); err != nil {
+		return nil, err
+	}
+	if b.ConnectionID.Value != nil {
+		if err := TakeTurns(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	t, err := transaction.Hold(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if t.Status != transaction.Active {
+		return nil, errInactive
+	}
+	if b.ConnectionID.Value == nil {
+		return payByHand(ctx, tx, t, b)
+	}
+	if err := payable(ctx, tx, t); err != nil {
+		return nil, err
+	}
+	ack, err := b.request(ctx, tx, t)
+	return &PayAnswer{queued: ack}, err
+}
+
+// payByHand books the payment of a bill; what is no open bill moved its money when it was booked.
+func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pay) (*PayAnswer, error) {
+	switch {
+	case b.ContactPaymentMethodID.Value != nil:
+		return nil, apierr.BadRequest.At(issueAt("A payment by hand has no payment method", "connectionRequired", "contactPaymentMethodId"))
+	case b.Date.Value == nil:
+		return nil, apierr.BadRequest.At(issueAt("Required field is missing", "required", "date"))
+	case t.PaidStatus == transaction.Paid:
+		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+			return nil, err
+		}
+		return nil, errAlreadyPaid
+	}
+	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+		return nil, err
+	}
+	paid, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: *b.Date.Value, AccountID: b.FundingAccountID})
+	paid, err = transaction.Shown(ctx, tx, paid, err)
+	return &PayAnswer{paid: paid}, inBody(err)
+}
+
+// inBody gives the issues of a bill's payment the paths of this request's body.
+func inBody(err error) error {
+	refusal, ok := errors.AsType[*apierr.Error](err)
+	if !ok {
+		return err
+	}
+	var condition *apierr.Error
+	switch refusal.Reason() { //nolint:exhaustive // the others have no path into the payment
+	case "":
+		condition = apierr.BadRequest
+	case apierr.ReasonBeforeStatementStartDate:
+		condition = errBeforeStart.With(refusal.Context())
+	case apierr.ReasonNotBankAccount:
+		condition = errNotBank
+	}
+	issues := refusal.Issues()
+	for i := range issues {
+		if len(issues[i].Path) != 2 || issues[i].Path[0] != "payment" {
+			return err
+		}
+		issues[i].Path = []any{map[any]string{"accountId": "fundingAccountId", "date": "date"}[issues[i].Path[1]]}
+	}
+	if condition == nil || len(issues) == 0 {
+		return err
+	}
+	return condition.At(issues...)
+}
+
+// payable refuses what no provider pays (RSN-04, RSN-38, RSN-48).
+func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
+	supported := (t.Type == transaction.Expense || t.Type == transaction.Payout) && t.Total > 0 && t.Currency == "usd"
+	if !supported {
+		return errNotSupported
+	}
+	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+		return err
+	}
+	if t.Type == transaction.Expense && t.PaidStatus == transaction.Paid {
+		return errAlreadyPaid
+	}
+	return nil
+}
+
+// request asks for the payment; a bill is booked as paid at once, in the same transaction.
+func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (*operation.Acknowledgement, error) {
+	contact, err := recipient(ctx, tx, t)
+	if err != nil {
+		return nil, err
+	}
+	funding := id.Zero
+	if b.FundingAccountID.Value != nil {
+		funding = *b.FundingAccountID.Value
+	} else if t.Type == transaction.Payout {
+		funding = t.AccountID
+	}
+	d, err := OpenDesk(ctx, tx, *b.ConnectionID.Value, funding, []id.ID{contact})
+	if err != nil {
+		return nil, err
+	}
+	if t.Type == transaction.Payout && d.FundingAccountID != t.AccountID {
+		return nil, apierr.BadRequest.At(issueAt("Account is not the one of the payout", "accountMismatch", "fundingAccountId"))
+	}
+	if b.ContactPaymentMethodID.Value != nil {
+		if err := d.choose(ctx, tx, contact, *b.ContactPaymentMethodID.Value); err != nil {
+			return nil, err
+		}
+	}
+	at := day.Of(tx.Now)
+	if b.Date.Value != nil {
+		at = *b.Date.Value
+	}
+	orders := []Order{{TransactionID: t.ID, ContactID: contact, Amount: t.Total, Currency: t.Currency, Date: at}}
+	if err := CheckDate(tx, at); err != nil {
+		return nil, err
+	}
+	if err := d.check(orders); err != nil {
+		return nil, err
+	}
+	claims, err := claimsOf(ctx, tx, []id.ID{t.ID})
+	if err != nil {
+		return nil, err
+	}
+	claims[0].FundingAccountID = d.FundingAccountID
+	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusalOf(found); err != nil {
+		return nil, err
+	}
+	_, tasks, err := d.Request(ctx, tx, orders, Terms{limits, b.AllowOverdraft})
+	if err != nil {
+		return nil, err
+	}
+	if t.Type == transaction.Expense && !limits.waits(t.Total) {
+		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: at, AccountID: api.Set(d.FundingAccountID)}); err != nil {
+			return nil, inBody(err)
+		}
+	}
+	target := operation.Resource{Type: operation.Transaction, ID: t.ID, Role: operation.Target}
+	return operation.Start(ctx, tx, operation.New{
+		Type: operation.ProviderPayment, Primary: &target,
+		Resources: []operation.Resource{target, {Type: operation.Connection, ID: d.Connection.ID, Role: operation.Source}}, Tasks: tasks,
+	})
+}
+
+// maxAhead is how many days ahead a provider can be asked to pay: what there is today says little about the balance of a later quarter.
+const maxAhead = 60
+
+// CheckDate refuses a date that has passed for money that is yet to leave, and one too far ahead.
+func CheckDate(tx *db.Tx, at day.Day) error {
+	switch today := day.Of(tx.Now); {
+	case at.Before(today):
+		return apierr.BadRequest.At(issueAt("Date is before today", "dateInPast", "date"))
+	case at.After(today.AddDays(maxAhead)):
+		return apierr.BadRequest.At(issueAt("Date is more than 60 days ahead", "dateOutOfRange", "date"))
+	}
+	return nil
+}
+
+// recipient is whom a transaction pays: its contact, else that of its only line. It is a vendor or an owner.
+func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.ID, error) {
+	contact := t.ContactID
+	if contact == nil && len(t.Lines) == 1 {
+		contact = t.Lines[0].ContactID
+	}
+	if contact == nil {
+		return id.Zero, errVendorOwner
+	}
+	kind, err := db.Get[string](ctx, tx, `select type from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": *contact})
+	if err != nil {
+		return id.Zero, fmt.Errorf("read the recipient of a payment: %w", err)
+	}
+	if kind != "vendor" && kind != "owner" {
+		return id.Zero, errVendorOwner
+	}
+	return *contact, nil
+}
+
+// choose takes a method that was named instead of the contact's default.
+func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
+	ready, err := db.Get[bool](ctx, tx, `select contact_id = @contact and status = 'verified' from payee_method where team_id = @team and id = @id for share`,
+		db.Args{"team": tx.Team, "id": method, "contact": contact})
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return notFoundAt("contactPaymentMethodId")
+	case err != nil:
+		return fmt.Errorf("read a payment method: %w", err)
+	case !ready:
+		return errRecipient.With(map[string]any{"contactIds": []id.ID{contact}})
+	}
+	d.Methods = map[id.ID]payee.Method{contact: {ID: method, ContactID: contact}}
+	return nil
+}

@@ -1,0 +1,162 @@
+// Package payment owns what is asked of payment providers: sending each payment at most once, learning its outcome, recovery and returns.
+//
+// A payment is a row that is committed before anything leaves; its id is the key under which the provider knows it. It is marked as sending,
+// in a commit of its own, before the provider hears of it. After that nothing but the provider's word moves it: whoever finds a payment
+// sending asks for it by its key first, and submits it again, under the same key, only when the provider has never seen it.
+package payment
+
+import (
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/provider/pay"
+)
+
+// Status is how far a payment is.
+type Status string
+
+// The states. Payments that await approval wait for a second person, requested ones to be sent; of those sending it is not known whether the
+// provider has them.
+const (
+	Awaiting  Status = "awaitingApproval"
+	Requested Status = "requested"
+	Sending   Status = "sending"
+	Submitted Status = "submitted"
+	Paid      Status = "paid"
+	Failed    Status = "failed"
+	Canceled  Status = "canceled"
+	Returned  Status = "returned"
+)
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{"awaitingApproval", "requested", "sending", "submitted", "paid", "failed", "canceled", "returned"}
+}
+
+// Payment is a payment as its team sees it. What the provider calls things stays with us (ERR-100).
+type Payment struct {
+	ID                     id.ID          `json:"id"`
+	ShortRef               string         `json:"shortRef"`
+	Status                 Status         `json:"status" doc:"One that is awaitingApproval waits for a second person, and what it pays is unpaid. Of a payment that is sending it is not known whether the provider has it."`
+	Provider               connection.App `json:"provider"`
+	ConnectionID           id.ID          `json:"connectionId"`
+	TransactionID          id.ID          `json:"transactionId"`
+	ContactID              id.ID          `json:"contactId"`
+	ContactPaymentMethodID id.ID          `json:"contactPaymentMethodId"`
+	FundingAccountID       id.ID          `json:"fundingAccountId"`
+	ApprovalID             *id.ID         `json:"approvalId" doc:"The approval that a second person decides on, null for a payment that needs none."`
+	OperationID            *id.ID         `json:"operationId" doc:"The operation that has sent it, null before."`
+	Amount                 money.Cents    `json:"amount" doc:"Cents."`
+	Currency               string         `json:"currency"`
+	Date                   day.Day        `json:"date" doc:"When the money should arrive."`
+	Failure                *Failure       `json:"failure" doc:"Why no money arrived, or did not stay."`
+	FileID                 *id.ID         `json:"fileId" doc:"The file to deliver to the bank, for a provider that works by files."`
+	FileURL                *string        `json:"fileUrl" doc:"Authenticated download path of the file."`
+	ReturnTransactionID    *id.ID         `json:"returnTransactionId" doc:"The negative payout that booked the return."`
+	Issues                 []Issue        `json:"issues"`
+	CreatedAt              day.Instant    `json:"createdAt"`
+	SentAt                 *day.Instant   `json:"sentAt" doc:"When it was first about to be sent."`
+	UnknownSince           *day.Instant   `json:"unknownSince" doc:"Since when an attempt has ended without the provider's word on it, or the provider does not know what it took; null while its state is known. The service goes on asking, and sends it again under its key, for a day."`
+	SettledAt              *day.Instant   `json:"settledAt" doc:"When it last became paid, failed, canceled or returned."`
+	RecoveredAt            *day.Instant   `json:"recoveredAt" doc:"When it was put away, so that its transaction can be paid again."`
+	UpdatedAt              day.Instant    `json:"updatedAt"`
+}
+
+// Failure is the public reason of a payment that brought nothing.
+type Failure struct {
+	Code    string `json:"code" enum:"paymentFailed,paymentCanceled,paymentRejected,paymentReturned"`
+	Message string `json:"message"`
+}
+
+// Issue is something about a payment that a person should look at.
+type Issue struct {
+	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked,givenUp"`
+	Severity string            `json:"severity" enum:"error,warning"`
+	Context  map[string]string `json:"context"`
+}
+
+// The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said before; it does not
+// know what it has taken; the money came back and could not be booked; no money left and the bill still stands as paid; for a day nobody could
+// say whether the provider has it, so that it is not sent again by itself.
+const (
+	duplicatePayment   = "duplicatePayment"
+	contradictoryNews  = "contradictoryNews"
+	unknownToProvider  = "unknownToProvider"
+	returnNotBooked    = "returnNotBooked"
+	paymentStillBooked = "paymentStillBooked"
+	givenUp            = "givenUp"
+)
+
+func issue(code string, context map[string]string) Issue {
+	if context == nil {
+		context = map[string]string{}
+	}
+	return Issue{Code: code, Severity: "error", Context: context}
+}
+
+var (
+	errAlreadyPaid     = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
+	errAttempted       = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
+	errInactive        = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
+	errNotSupported    = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported, "The provider cannot pay this transaction")
+	errVendorOwner     = apierr.New(apierr.CodePayproviderVendorOwnerRequired, "", "Only a vendor or an owner is paid through a provider")
+	errRecipient       = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady, "The recipient has no ready ACH payment method")
+	errConnection      = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderConnectionInactive, "The payment provider connection is not active")
+	errFunding         = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderAccountNotReady, "The funding account is not ready for payments")
+	errRequiresMark    = apierr.New(apierr.CodeForbidden, apierr.ReasonPaymentAccountRequiresMarkPaid, "The credential records payments without a funding account only")
+	errRecovering      = apierr.New(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress, "A recovery of the payment is already running")
+	errUnrecoverable   = apierr.New(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable, "The payment cannot be recovered")
+	errExceeds         = apierr.New(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable, "The amount exceeds what is left to return or replace")
+	errNotEligible     = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnNotEligible, "The payout cannot be returned")
+	errArchiveRequired = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
+	errBeforeStart     = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
+	errNotBank         = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	errNoReturnFiles   = apierr.New(apierr.CodeNotImplemented, "", "The app of the connection has no return files")
+	errCallback        = apierr.New(apierr.CodeUnauthorized, "", "The callback is not to be believed")
+)
+
+// next is where news of a provider take a payment. Acknowledged says that the provider has once told us that it holds the payment. States
+// only move forward. News that are older than what is known change nothing; those that contradict it change nothing either, and are reported.
+func (s Status) next(news pay.State, acknowledged bool) (next Status, contradiction bool) {
+	n := Status(news)
+	switch s {
+	case Awaiting, Requested: // nobody was told of it
+		return s, true
+	case Sending, Submitted:
+		return n, false
+	case Paid:
+		return forward(s, n, n == Returned, n == Submitted)
+	case Returned:
+		return forward(s, n, false, n == Submitted || n == Paid)
+	case Failed, Canceled:
+		return forward(s, n, false, n == Submitted && acknowledged)
+	}
+	return s, true
+}
+
+func forward(s, n Status, moves, old bool) (Status, bool) {
+	if moves {
+		return n, false
+	}
+	return s, s != n && !old
+}
+
+// final reports that no money moves any more, unless it comes back.
+func (s Status) final() bool {
+	switch s {
+	case Paid, Failed, Canceled, Returned:
+		return true
+	case Awaiting, Requested, Sending, Submitted:
+	}
+	return false
+}
+
+func issueAt(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}
+
+func notFoundAt(path ...any) error {
+	return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", path...))
+}

@@ -1,0 +1,281 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// sums are what of a payout came back, and what was paid in its place.
+type sums struct {
+	Returned money.Cents
+	Replaced money.Cents
+}
+
+// sumsOf adds up the returns and replacements of a payout that the caller has locked.
+func sumsOf(ctx context.Context, tx *db.Tx, original id.ID) (sums, error) {
+	s, err := db.Get[sums](ctx, tx, `
+		select coalesce(sum(-t.total) filter (where r.kind = 'return'), 0)::bigint as returned,
+			coalesce(sum(t.total) filter (where r.kind = 'replacement'), 0)::bigint as replaced
+		from payment_return r join transaction t on t.team_id = r.team_id and t.id = r.transaction_id
+		where r.team_id = @team and r.original_id = @original and t.status = 'active'`, db.Args{"team": tx.Team, "original": original})
+	if err != nil {
+		return sums{}, fmt.Errorf("add up returns: %w", err)
+	}
+	return s, nil
+}
+
+// link says what a payout is to another one.
+type link struct {
+	kind    string
+	payment *id.ID
+}
+
+// counter books a payout on the contact, listing and statement of another one, negative for money that came back, and links the two.
+func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, c *transaction.Create, l link) (*transaction.Transaction, error) {
+	made, err := transaction.Add(ctx, tx, c, ledger.Lenience{})
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `
+		insert into payment_return (team_id, transaction_id, original_id, kind, payment_id, created_at)
+		values (@team, @transaction, @original, @kind, @payment, @now)`,
+		db.Args{"team": tx.Team, "transaction": made.ID, "original": original.ID, "kind": l.kind, "payment": l.payment, "now": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("link a payout: %w", err)
+	}
+	return made, nil
+}
+
+// another is a payout like an original one over another amount.
+func another(original *transaction.Transaction, amount money.Cents, at day.Day, description *string) *transaction.Create {
+	l := &original.Lines[0]
+	fields := transaction.LineFields{
+		AccountID: api.Set(l.AccountID), ListingID: opt(l.ListingID), OwnerStatementID: opt(l.OwnerStatementID), Party: opt(l.Party),
+		ContactID: opt(l.ContactID),
+	}
+	return &transaction.Create{
+		Type: transaction.Payout, Date: at, Currency: api.Set(original.Currency), AccountID: api.Set(original.AccountID),
+		ContactID: opt(original.ContactID), Description: opt(description), Lines: []transaction.LineInput{{Amount: amount, LineFields: fields}},
+	}
+}
+
+func opt[T any](v *T) api.Opt[T] { return api.Opt[T]{Present: v != nil, Value: v} }
+
+// bookReturn books the money that a provider gave back, as a negative payout on the first open day. What somebody has returned by hand before
+// is not returned again.
+func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
+	original, err := transaction.Hold(ctx, tx, h.TransactionID)
+	if err != nil {
+		return err
+	}
+	if original.Status != transaction.Active {
+		return errInactive
+	}
+	s, err := sumsOf(ctx, tx, original.ID)
+	if err != nil {
+		return err
+	}
+	amount := min(h.Amount, original.Total-s.Returned)
+	if amount <= 0 {
+		return nil
+	}
+	_, err = onOpenDay(ctx, tx, day.Of(tx.Now), func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
+		return counter(ctx, tx, original, another(original, -amount, at, new("Returned payment")), link{"return", &h.ID})
+	})
+	return err
+}
+
+// openDayTries bounds how often a later day is tried: closed books, and a published statement after that, need two.
+const openDayTries = 5
+
+// onOpenDay books on a day, or on the first later one that no lock holds.
+func onOpenDay(ctx context.Context, tx *db.Tx, at day.Day, book func(context.Context, *db.Tx, day.Day) (*transaction.Transaction, error)) (
+	made *transaction.Transaction, err error,
+) {
+	for range openDayTries {
+		err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+			made, err = book(ctx, tx, at)
+			return err
+		})
+		if !ledger.IsLock(err) {
+			return made, err
+		}
+		later := ledger.OpenFrom(err)
+		if later == nil || !later.After(at) {
+			return nil, err
+		}
+		at = *later
+	}
+	return nil, err
+}
+
+// Counter is a return or a replacement by hand.
+type Counter struct {
+	Amount      api.Opt[money.Cents] `json:"amount,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents, positive; absent: all that is left."`
+	Date        api.Opt[day.Day]     `json:"date,omitzero" doc:"Absent: the first open day from today on."`
+	Description api.Opt[string]      `json:"description,omitzero" maxLength:"1000"`
+}
+
+type counterInput struct {
+	ID   id.ID   `path:"id"`
+	Body Counter `required:"false"`
+}
+
+// returnPayout books money of a payout that came back (RSN-05, RSN-40).
+func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
+	original, err := counterable(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	last, err := lastAttempt(ctx, tx, original.ID)
+	if err != nil {
+		return nil, err
+	}
+	if original.Status != transaction.Active || last != nil && !last.mayComeBack() {
+		return nil, errNotEligible
+	}
+	s, err := sumsOf(ctx, tx, original.ID)
+	if err != nil {
+		return nil, err
+	}
+	return in.book(ctx, tx, original, original.Total-s.Returned, link{kind: "return"})
+}
+
+// replacePayout pays again what came back. Money that has not come back is not paid twice: an original whose payment brought nothing is
+// archived first, any other one returned; what the statement has been paid since is no longer there to replace (RSN-05, RSN-06).
+func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
+	original, err := counterable(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := holdChain(ctx, tx, original.ID); err != nil {
+		return nil, err
+	}
+	s, err := sumsOf(ctx, tx, original.ID)
+	if err != nil {
+		return nil, err
+	}
+	back := s.Returned
+	if original.Status == transaction.Inactive {
+		back = original.Total
+	}
+	if back == 0 {
+		return nil, errArchiveRequired
+	}
+	again, err := paidAgain(ctx, tx, original.ID)
+	if err != nil {
+		return nil, err
+	}
+	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
+}
+
+// holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came back as well.
+func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `
+			select from listing_ownership_period where team_id = @team and id in (
+				select s.ownership_period_id from transaction_line n join statement s on s.team_id = n.team_id and s.id = n.statement_id
+				where n.team_id = @team and n.transaction_id = @id) order by id for no key update`,
+			Args: db.Args{"team": tx.Team, "id": original},
+		})
+	if err != nil {
+		return fmt.Errorf("hold the ownership period of a payout: %w", err)
+	}
+	return nil
+}
+
+// paidAgain is what other payouts have brought the same contact on the statement since the money came back. Replacements are not among them:
+// they are about payouts of their own.
+func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
+	cents, err := db.Get[money.Cents](ctx, tx, `
+		with original as (
+			select t.id, n.statement_id, coalesce(n.contact_id, t.contact_id) as contact_id, case when t.status = 'inactive' then t.updated_at else (
+				select min(r.created_at) from payment_return r where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return') end as since
+			from transaction t join transaction_line n on n.team_id = t.team_id and n.transaction_id = t.id
+			where t.team_id = @team and t.id = @original)
+		select coalesce(sum(n.total), 0)::bigint
+		from original o join transaction_line n on n.team_id = @team and n.statement_id = o.statement_id
+		join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+		where t.type = 'payout' and t.status = 'active' and t.total > 0 and t.id <> o.id and t.created_at >= o.since
+			and coalesce(n.contact_id, t.contact_id) = o.contact_id
+			and not exists (select from payment_return r where r.team_id = t.team_id and r.transaction_id = t.id)`,
+		db.Args{"team": tx.Team, "original": original})
+	if err != nil {
+		return 0, fmt.Errorf("add up what was paid again: %w", err)
+	}
+	return cents, nil
+}
+
+// counterable holds a payout that money can come back of: to an owner, and not itself a return.
+func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transaction, error) {
+	t, err := transaction.Hold(ctx, tx, one)
+	if err != nil {
+		return nil, err
+	}
+	if t.Type != transaction.Payout || t.Total <= 0 {
+		return nil, errNotEligible
+	}
+	return t, nil
+}
+
+// attempt is a transaction's present payment.
+type attempt struct {
+	Status Status
+	AppID  connection.App
+}
+
+// mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by itself, and what was
+// returned too early could be replaced while the payment still arrives; of what went to a bank in a file nobody tells.
+func (a *attempt) mayComeBack() bool {
+	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
+}
+
+// lastAttempt is nil for a transaction without a payment that counts.
+func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
+	a, err := db.Get[attempt](ctx, tx, `
+		select p.status, c.app_id from payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
+		where p.team_id = @team and p.transaction_id = @id and p.recovered_at is null`, db.Args{"team": tx.Team, "id": one})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the payment of a transaction: %w", err)
+	}
+	return &a, nil
+}
+
+// book books up to what is left; the whole when no amount is given.
+func (in *counterInput) book(ctx context.Context, tx *db.Tx, original *transaction.Transaction, left money.Cents, l link) (*transaction.Transaction, error) {
+	amount := left
+	if in.Body.Amount.Value != nil {
+		amount = *in.Body.Amount.Value
+	}
+	if amount > left || left <= 0 {
+		return nil, errExceeds.With(map[string]any{"left": max(left, 0)})
+	}
+	if l.kind == "return" {
+		amount = -amount
+	}
+	add := func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
+		return counter(ctx, tx, original, another(original, amount, at, in.Body.Description.Value), l)
+	}
+	var made *transaction.Transaction
+	var err error
+	if in.Body.Date.Value != nil {
+		made, err = add(ctx, tx, *in.Body.Date.Value)
+	} else {
+		made, err = onOpenDay(ctx, tx, day.Of(tx.Now), add)
+	}
+	return transaction.Shown(ctx, tx, made, err)
+}

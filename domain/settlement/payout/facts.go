@@ -1,0 +1,174 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/settlement/statement"
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// facts are what payouts are decided on, loaded for all statements at once.
+type facts struct {
+	found map[id.ID]*statement.Payable
+	// failed are the active payouts by statement whose payment brought nothing and was not put away; unknown are the statements with one of which
+	// the provider has not said what became of it.
+	failed  map[id.ID][]id.ID
+	unknown map[id.ID]bool
+	// own are the bank accounts of owners who have one to be paid from.
+	own      map[id.ID]id.ID
+	assigned id.ID
+	basis    team.PayoutBasis
+	banks    map[id.ID]bank
+}
+
+// bank is an account that may pay.
+type bank struct {
+	ID       id.ID
+	Bank     bool
+	Active   bool
+	Currency *string
+}
+
+// lock makes payouts of the same ownership periods take turns, since each decides on what the others have paid on any of the statements of a
+// chain; with whatever changes the statements as well: that locks the ownership period first.
+func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `
+			select from listing_ownership_period where team_id = @team and id in (
+				select ownership_period_id from statement where team_id = @team and id = any(@ids)) order by id for no key update`,
+			Args: db.Args{"team": tx.Team, "ids": statements},
+		})
+	if err != nil {
+		return fmt.Errorf("lock ownership periods: %w", err)
+	}
+	return nil
+}
+
+func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, error) {
+	if toPay {
+		if err := lock(ctx, tx, r.StatementIDs); err != nil {
+			return nil, err
+		}
+	}
+	payables, err := statement.Payables(ctx, tx, r.StatementIDs, toPay)
+	if err != nil {
+		return nil, err
+	}
+	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
+	if f.basis, err = db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team}); err != nil {
+		return nil, fmt.Errorf("read what payouts are suggested by: %w", err)
+	}
+	var owners []id.ID
+	for i := range payables {
+		p := &payables[i]
+		f.found[p.ID] = p
+		for j := range p.Shares {
+			owners = append(owners, p.Shares[j].ContactID)
+		}
+	}
+	owners = unique(owners)
+	if err := f.loadFailed(ctx, tx, r.StatementIDs); err != nil {
+		return nil, err
+	}
+	return f, f.loadAccounts(ctx, tx, r, owners)
+}
+
+// loadFailed finds payouts that count as paid although no money has moved.
+func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	type row struct {
+		StatementID, TransactionID id.ID
+		Refused                    bool
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select distinct n.statement_id, n.transaction_id, p.refused
+		from transaction_line n join payment_not_received p on p.team_id = n.team_id and p.transaction_id = n.transaction_id
+		where n.team_id = @team and n.statement_id = any(@statements) and p.transaction_type = 'payout' and p.missing > 0
+		order by 1, 2`, db.Args{"team": tx.Team, "statements": statements})
+	if err != nil {
+		return fmt.Errorf("find failed payments: %w", err)
+	}
+	f.failed, f.unknown = map[id.ID][]id.ID{}, map[id.ID]bool{}
+	for _, r := range rows {
+		if r.Refused {
+			f.failed[r.StatementID] = append(f.failed[r.StatementID], r.TransactionID)
+		} else {
+			f.unknown[r.StatementID] = true
+		}
+	}
+	return nil
+}
+
+// loadAccounts reads the accounts that may pay. The one that the request names must be a bank account.
+func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
+	type row struct{ ID, PayoutAccountID id.ID }
+	rows, err := db.Select[row](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
+		db.Args{"team": tx.Team, "owners": owners})
+	if err != nil {
+		return fmt.Errorf("read owners: %w", err)
+	}
+	have, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("read the account assignments: %w", err)
+	}
+	f.own, f.assigned = make(map[id.ID]id.ID, len(rows)), have[account.PayoutBankAccount]
+	ids := []id.ID{f.assigned}
+	for _, o := range rows {
+		f.own[o.ID] = o.PayoutAccountID
+		ids = append(ids, o.PayoutAccountID)
+	}
+	if r.BankAccountID != nil {
+		ids = append(ids, *r.BankAccountID)
+	}
+	f.banks = map[id.ID]bank{}
+	if err := f.addBanks(ctx, tx, ids); err != nil || r.BankAccountID == nil {
+		return err
+	}
+	return usable(f.banks, *r.BankAccountID, "bankAccountId")
+}
+
+// addBanks reads accounts that are not known yet.
+func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	ids = slices.DeleteFunc(unique(ids), func(v id.ID) bool { _, known := f.banks[v]; return known || v.IsZero() })
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := db.Select[bank](ctx, tx, `
+		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency from account where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read bank accounts: %w", err)
+	}
+	for _, b := range rows {
+		f.banks[b.ID] = b
+	}
+	return nil
+}
+
+// usable refuses an account, named in a field of the request, that cannot pay.
+func usable(banks map[id.ID]bank, account id.ID, field string) error {
+	switch b, known := banks[account]; {
+	case !known:
+		return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", field))
+	case !b.Bank:
+		return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", field))
+	case !b.Active:
+		return apierr.BadRequest.At(issueAt("The account is inactive", "accountInactive", field))
+	}
+	return nil
+}
+
+func chainOf(p *statement.Payable) statement.Chain {
+	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
+}
+
+func unique(ids []id.ID) []id.ID {
+	slices.SortFunc(ids, id.ID.Compare)
+	return slices.Compact(ids)
+}

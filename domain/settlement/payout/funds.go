@@ -1,0 +1,241 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"stayledger/domain/settlement/payment"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. One listing's surplus covers no
+// other listing's deficit, whoever owns them.
+type fund struct {
+	statement.Chain
+
+	account id.ID
+}
+
+// warn finds payouts that take more than is there on their date. They are made all the same: the caller may know what is on its way.
+func (b *book) warn(ctx context.Context, tx *db.Tx) error {
+	funds, err := b.loadFunds(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, p := range b.plans {
+		if p.cause == "" {
+			b.draw(p, funds)
+		}
+	}
+	return nil
+}
+
+// judge finds what stands against the payments that the provider is to make.
+func (b *book) judge(ctx context.Context, tx *db.Tx) error {
+	var claims []payment.Claim
+	var of []*plan
+	for _, p := range b.plans {
+		if p.cause != "" {
+			continue
+		}
+		for i := range p.payouts {
+			o := &p.payouts[i]
+			if o.Provider == nil {
+				continue
+			}
+			claims = append(claims, payment.Claim{
+				Owners:           map[statement.Chain]money.Cents{{OwnershipPeriodID: p.of.OwnershipPeriodID, Currency: p.of.Currency}: o.Amount},
+				FundingAccountID: p.accounts[i], Amount: o.Amount, Currency: p.of.Currency,
+			})
+			of = append(of, p)
+		}
+	}
+	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft)
+	if err != nil {
+		return err
+	}
+	b.limits = limits
+	for i, p := range of {
+		for j := range found[i] {
+			p.find(&found[i][j])
+		}
+	}
+	return nil
+}
+
+// find notes a finding once, however many members of the statement it is about.
+func (p *plan) find(f *payment.Finding) {
+	issue := Issue{Code: f.Code, Severity: f.Severity, Context: f.Context}
+	if slices.ContainsFunc(p.issues, func(o Issue) bool { return reflect.DeepEqual(o, issue) }) {
+		return
+	}
+	p.issues = append(p.issues, issue)
+	if f.Refused() != nil && p.against == nil {
+		p.against = f
+	}
+}
+
+// unaffordable is the first refusal, naming the statements that it stands against.
+func (b *book) unaffordable() error {
+	var first *apierr.Error
+	var issues []apierr.Issue
+	for _, p := range b.plans {
+		if p.against == nil {
+			continue
+		}
+		if first == nil {
+			first = p.against.Refused()
+		}
+		if len(issues) < maxIssues {
+			issues = append(issues, issueAt(first.Message(), p.against.Code, p.path...))
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.At(issues...)
+}
+
+// leaves refuses what money that leaves through a provider is not asked for by: an overdraft without the scope, a day that has passed or lies too far ahead.
+func (r *Request) leaves(tx *db.Tx) error {
+	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
+		return err
+	}
+	if r.ConnectionID == nil || r.Date == nil {
+		return nil
+	}
+	return payment.CheckDate(tx, *r.Date)
+}
+
+// draw takes the payouts of a statement from the owners' balance and from the bank accounts.
+func (b *book) draw(p *plan, funds map[fund]money.Cents) {
+	owners := fund{Chain: chainOf(p.of)}
+	take := func(f fund, amount money.Cents, context map[string]any) {
+		available := funds[f]
+		funds[f] -= amount
+		if amount <= 0 || funds[f] >= 0 {
+			return
+		}
+		context["available"], context["amount"], context["currency"], context["date"] = available, amount, p.of.Currency, b.date
+		p.issues = append(p.issues, Issue{Code: insufficientOwnerFunds, Severity: "warning", Context: context})
+	}
+	take(owners, p.total(), map[string]any{"balance": "owner", "ownershipPeriodId": p.of.OwnershipPeriodID, "listingId": p.of.ListingID})
+	var order []id.ID
+	sums := map[id.ID]money.Cents{}
+	for i := range p.payouts {
+		if _, known := sums[p.accounts[i]]; !known {
+			order = append(order, p.accounts[i])
+		}
+		sums[p.accounts[i]] += p.payouts[i].Amount
+	}
+	for _, account := range order {
+		take(fund{account: account, Chain: statement.Chain{Currency: p.of.Currency}}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
+	}
+}
+
+func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, error) {
+	out := map[fund]money.Cents{}
+	var periods, accounts []id.ID
+	var currencies []string
+	for _, p := range b.plans {
+		if p.cause != "" {
+			continue
+		}
+		accounts = append(accounts, p.accounts...)
+		if _, known := out[fund{Chain: chainOf(p.of)}]; !known {
+			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
+			out[fund{Chain: chainOf(p.of)}] = 0
+		}
+	}
+	if len(periods) == 0 {
+		return out, nil
+	}
+	type owned struct {
+		OwnershipPeriodID id.ID
+		Currency          string
+		Total             money.Cents
+	}
+	// What a saved statement ends with holds all that came before, so only what came after it is added up.
+	owners, err := db.Select[owned](ctx, tx, `
+		select k.period as ownership_period_id, k.currency, coalesce(s.balance_end, 0) - coalesce((
+			select sum(e.cent_total) from ledger_entry e
+			where e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')
+				and e.ownership_period_id = k.period and e.currency = k.currency
+				and e.txn_at between coalesce(s.end_at + 1, '-infinity') and @date), 0)::bigint as total
+		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
+		left join lateral (
+			select balance_end, end_at from statement
+			where team_id = @team and ownership_period_id = k.period and currency = k.currency and end_at <= @date order by end_at desc limit 1) s on true`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "date": b.date})
+	if err != nil {
+		return nil, fmt.Errorf("read the owners' balances: %w", err)
+	}
+	for _, o := range owners {
+		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
+	}
+	held, err := bankBalances(ctx, tx, unique(accounts), b.date)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(out, held)
+	return out, nil
+}
+
+// bankBalances are the book balances of bank accounts at the end of a day, by currency.
+func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) (map[fund]money.Cents, error) {
+	type row struct {
+		AccountID id.ID
+		Currency  string
+		Total     money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, sums("account_id", "account_id = any(@of::uuid[])"),
+		db.Args{"team": tx.Team, "of": accounts, "first": date.FirstOfMonth(), "date": date})
+	if err != nil {
+		return nil, fmt.Errorf("read bank balances: %w", err)
+	}
+	out := make(map[fund]money.Cents, len(rows))
+	for _, r := range rows {
+		out[fund{account: r.AccountID, Chain: statement.Chain{Currency: r.Currency}}] = r.Total
+	}
+	return out, nil
+}
+
+// managerBalance is what a ledger holds for the manager at the end of a day.
+func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, date day.Day) (money.Cents, error) {
+	type row struct {
+		Ledger   string
+		Currency string
+		Total    money.Cents
+	}
+	rows, err := db.Select[row](ctx, tx, sums("ledger", "party = 'manager' and ledger = @of::text"),
+		db.Args{"team": tx.Team, "of": ledger, "first": date.FirstOfMonth(), "date": date})
+	if err != nil {
+		return 0, fmt.Errorf("read the manager's balance: %w", err)
+	}
+	for _, r := range rows {
+		if r.Currency == currency {
+			return -r.Total, nil
+		}
+	}
+	return 0, nil
+}
+
+// sums adds up whole months and then days: few rows, however many entries.
+func sums(by, which string) string {
+	return `
+		select ` + by + `, currency, sum(cents)::bigint as total from (
+			select ledger, account_id, party, currency, debit - credit as cents from ledger_month
+			where team_id = @team and ledger in ('trust', 'operating') and month < @first and ` + which + `
+			union all
+			select ledger, account_id, party, currency, debit - credit from ledger_day
+			where team_id = @team and ledger in ('trust', 'operating') and day between @first and @date and ` + which + `
+		) s group by 1, 2`
+}

@@ -1,0 +1,153 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Draw is what the manager takes of the balance that the trust holds for him.
+type Draw struct {
+	Amount        money.Cents `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative when the manager pays in. Not 0."`
+	Date          *day.Day    `json:"date,omitempty" doc:"Today when absent."`
+	BankAccountID *id.ID      `json:"bankAccountId,omitempty" doc:"Bank account that pays; the one assigned to payout_bankAccount when absent."`
+	LineAccountID *id.ID      `json:"lineAccountId,omitempty" doc:"Where the money goes: a bank account of the other ledger, which is booked in the same transaction. Absent: the account assigned to payout_distribution."`
+}
+
+// Resolve refuses a draw of nothing.
+func (d *Draw) Resolve() []apierr.Issue {
+	if d.Amount == 0 {
+		return []apierr.Issue{issueAt("Amount is zero", "zero", "amount")}
+	}
+	return nil
+}
+
+// Drawn is the transaction of a draw with what was found about it.
+type Drawn struct {
+	transaction.Transaction
+	Issues []Issue `json:"issues" doc:"insufficientManagerFunds when the draw takes more than the manager has, or than the bank account holds."`
+}
+
+type drawInput struct{ Body Draw }
+
+// drawn books a draw: the manager's balance is debited, the bank account credited.
+func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
+	d := &in.Body
+	date := day.Of(tx.Now)
+	if d.Date != nil {
+		date = *d.Date
+	}
+	from, to, err := d.accounts(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	create := transaction.Create{
+		Type: transaction.Payout, Date: date, AccountID: api.Set(from.ID), Description: api.Set("Manager payout"),
+		Lines: []transaction.LineInput{{Amount: d.Amount}},
+	}
+	create.Lines[0].Party = api.Set(ledger.Manager)
+	if to != nil {
+		create.Lines[0].AccountID = api.Set(to.ID)
+	}
+	if from.Currency != nil {
+		create.Currency = api.Set(*from.Currency)
+	}
+	added, err := transaction.Add(ctx, tx, &create, ledger.Lenience{})
+	if err != nil {
+		return nil, err
+	}
+	// A transaction that has just been booked, on no listing, is held by nothing.
+	added.Lock, added.JournalStatus = ledger.Unlocked(), ledger.CurrentJournal()
+	issues, err := overdrawn(ctx, tx, added, from)
+	return &Drawn{Transaction: *added, Issues: issues}, err
+}
+
+// drawAccount is an account of a draw.
+type drawAccount struct {
+	bank
+	Ledger string
+}
+
+// accounts finds the account that pays and the one that is paid, nil for the distributions.
+func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, err error) {
+	var ids []id.ID
+	if d.BankAccountID != nil {
+		ids = []id.ID{*d.BankAccountID}
+	} else {
+		have, err := account.Assigned(ctx, tx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the account assignments: %w", err)
+		}
+		if err := account.Require(have, account.PayoutBankAccount); err != nil {
+			return nil, nil, err
+		}
+		ids = []id.ID{have[account.PayoutBankAccount]}
+	}
+	if d.LineAccountID != nil {
+		ids = append(ids, *d.LineAccountID)
+	}
+	rows, err := db.Select[drawAccount](ctx, tx, `
+		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency,
+			case when banking_category = 'operating' then 'operating' else 'trust' end as ledger
+		from account where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the accounts of a draw: %w", err)
+	}
+	known := map[id.ID]bank{}
+	found := map[id.ID]*drawAccount{}
+	for i := range rows {
+		known[rows[i].ID], found[rows[i].ID] = rows[i].bank, &rows[i]
+	}
+	if err := usable(known, ids[0], "bankAccountId"); err != nil {
+		return nil, nil, err
+	}
+	if d.LineAccountID == nil {
+		return found[ids[0]], nil, nil
+	}
+	if err := usable(known, ids[1], "lineAccountId"); err != nil {
+		return nil, nil, err
+	}
+	from, to = found[ids[0]], found[ids[1]]
+	switch {
+	case from.Ledger == to.Ledger:
+		return nil, nil, apierr.BadRequest.At(issueAt("The account belongs to the ledger that pays", "sameLedger", "lineAccountId"))
+	case from.Currency != nil && to.Currency != nil && *from.Currency != *to.Currency:
+		return nil, nil, apierr.BadRequest.At(issueAt(texts[causeCurrency], string(causeCurrency), "lineAccountId"))
+	}
+	return from, to, nil
+}
+
+// overdrawn finds balances that a draw has taken below zero.
+func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from *drawAccount) ([]Issue, error) {
+	issues := []Issue{}
+	if t.Total <= 0 {
+		return issues, nil
+	}
+	manager, err := managerBalance(ctx, tx, from.Ledger, t.Currency, t.Date)
+	if err != nil {
+		return nil, err
+	}
+	held, err := bankBalances(ctx, tx, []id.ID{from.ID}, t.Date)
+	if err != nil {
+		return nil, err
+	}
+	found := func(left money.Cents, context map[string]any) {
+		if left < 0 {
+			context["available"], context["amount"], context["currency"], context["date"] = left+t.Total, t.Total, t.Currency, t.Date
+			issues = append(issues, Issue{Code: insufficientManagerFunds, Severity: "warning", Context: context})
+		}
+	}
+	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})
+	found(held[fund{account: from.ID, Chain: statement.Chain{Currency: t.Currency}}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
+	return issues, nil
+}

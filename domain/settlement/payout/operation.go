@@ -1,0 +1,99 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// The kinds of jobs.
+var (
+	// RecordKind records the payouts of a statement-payout operation.
+	RecordKind = job.NewKind("statement-payout")
+	// PreviewKind finds out what the payouts of a statement-payout-preview operation would be.
+	PreviewKind = job.NewKind("statement-payout-preview")
+)
+
+// handlers are the jobs of payout operations.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
+		RecordKind:  operation.Outside(10*time.Minute, task(recordTask)),
+		PreviewKind: operation.Outside(10*time.Minute, task(previewTask)),
+	}
+}
+
+// task works through the statements of an operation in one transaction that keeps their results as well. Another attempt finds them there
+// and only settles the operation, so nothing is paid twice whenever a worker dies.
+func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) func(context.Context, *db.DB, db.Scope, operation.Run, Request) (db.Work, error) {
+	return func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, r Request) (db.Work, error) {
+		var failed int
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			done, before, err := begun(ctx, tx, run.OperationID)
+			if err != nil || done {
+				failed = before
+				return err
+			}
+			b, err := do(ctx, tx, &r)
+			if err != nil {
+				return err
+			}
+			failed = 0
+			for _, p := range b.plans {
+				if p.status == Failed {
+					failed++
+				}
+			}
+			return settle(ctx, tx, run.OperationID, b.plans)
+		})
+		if err == nil && failed > 0 {
+			err = operation.FailAs(operation.OperationFailed, fmt.Errorf("the payouts of %d statements were refused", failed))
+		}
+		return nil, err
+	}
+}
+
+// recordTask pays what can be paid now: statements may have changed, or have been paid, since the operation was asked for.
+func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
+	b, err := prepare(ctx, tx, r, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.recordEach(ctx, tx, b.pending()); err != nil {
+		return nil, err
+	}
+	b.conclude(Recorded)
+	return b, nil
+}
+
+func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
+	b, err := prepare(ctx, tx, r, false)
+	if err != nil {
+		return nil, err
+	}
+	b.conclude(Previewed)
+	return b, nil
+}
+
+// start starts the operation of a request, whose results are there from now on.
+func start(ctx context.Context, tx *db.Tx, typ operation.Type, kind job.Kind, r *Request) (*operation.Acknowledgement, error) {
+	ack, err := operation.Start(ctx, tx, named(typ, r.StatementIDs, []operation.Task{{Kind: kind, Args: r}}))
+	if err != nil {
+		return nil, err
+	}
+	expect(tx, ack.OperationID, r.StatementIDs)
+	return ack, nil
+}
+
+// named describes an operation on statements; a single one is its primary resource.
+func named(kind operation.Type, statements []id.ID, tasks []operation.Task) operation.New {
+	n := operation.New{Type: kind, Resources: sources(statements), Tasks: tasks}
+	if len(n.Resources) == 1 {
+		n.Primary = &n.Resources[0]
+	}
+	return n
+}

@@ -1,0 +1,322 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/payment"
+	"stayledger/domain/settlement/statement"
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// plan is what is to happen to one statement. Without a cause it is to be paid.
+type plan struct {
+	// at is the statement's place in the request.
+	at    int
+	id    id.ID
+	of    *statement.Payable
+	cause cause
+	// path leads to the field of the request that the cause is about.
+	path    []any
+	status  Status
+	payouts []Payout
+	// accounts are the bank accounts of the payouts.
+	accounts []id.ID
+	issues   []Issue
+	// against is what a payment through the provider is refused for.
+	against *payment.Finding
+	// refusal is what the books said to the payouts.
+	refusal error
+}
+
+func (p *plan) entry() Entry {
+	return Entry{StatementID: p.id, Status: p.status, Payouts: p.payouts, Message: message(p.status, p.cause), Issues: p.issues}
+}
+
+// book is a request with what was decided on it, in its order.
+type book struct {
+	*facts
+	request *Request
+	date    day.Day
+	plans   []*plan
+	desks   map[id.ID]*payment.Desk
+	limits  *payment.Limits
+}
+
+// prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the request says of the bank
+// account and the connection; what stands against single statements is the cause in their plan.
+func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
+	if toPay && r.ConnectionID != nil {
+		if err := payment.TakeTurns(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	f, err := loadFacts(ctx, tx, r, toPay)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{facts: f, request: r, date: day.Of(tx.Now), desks: map[id.ID]*payment.Desk{}}
+	if r.Date != nil {
+		b.date = *r.Date
+	}
+	b.decide()
+	if err := b.openDesks(ctx, tx); err != nil {
+		return nil, err
+	}
+	b.chooseAccounts()
+	if r.ConnectionID != nil {
+		return b, b.judge(ctx, tx)
+	}
+	return b, b.warn(ctx, tx)
+}
+
+// decide plans the amounts. Earlier statements of a chain come first: what they are paid is not available on the later ones any more.
+func (b *book) decide() {
+	given := map[id.ID][]int{}
+	for i := range b.request.Amounts {
+		s := b.request.Amounts[i].StatementID
+		given[s] = append(given[s], i)
+	}
+	b.plans = make([]*plan, len(b.request.StatementIDs))
+	for i, v := range b.request.StatementIDs {
+		b.plans[i] = &plan{at: i, id: v, of: b.found[v], path: []any{"statementIds", i}, payouts: []Payout{}, issues: []Issue{}}
+	}
+	ordered := slices.Clone(b.plans)
+	slices.SortStableFunc(ordered, func(x, y *plan) int {
+		if x.of == nil || y.of == nil {
+			return cmp.Compare(b2i(x.of == nil), b2i(y.of == nil))
+		}
+		return x.of.StartAt.Compare(y.of.StartAt)
+	})
+	for _, p := range ordered {
+		p.cause = b.hindrance(p, given[p.id])
+		if p.cause != "" {
+			continue
+		}
+		b.amounts(p, given[p.id])
+		if p.cause != "" {
+			continue
+		}
+		for i := range p.payouts {
+			p.of.Pay(b.date, p.payouts[i].ContactID, p.payouts[i].Amount)
+		}
+	}
+}
+
+func b2i(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// hindrance is why nothing can be paid on a statement, whatever is due.
+func (b *book) hindrance(p *plan, given []int) cause {
+	if p.of == nil {
+		return causeNotFound
+	}
+	for _, i := range given {
+		isMember := func(s statement.Share) bool { return s.ContactID == b.request.Amounts[i].ContactID }
+		if !slices.ContainsFunc(p.of.Shares, isMember) {
+			p.path = []any{"amounts", i, "contactId"}
+			return causeNotMember
+		}
+	}
+	switch {
+	case p.of.Status != statement.Published:
+		return causeNotPublished
+	case p.of.JournalStatus.Blocks():
+		return causeRecalculating
+	case len(b.failed[p.id]) > 0:
+		return causeArchive
+	case settled(p.of.Financials.Available, p.of.Received) && b.unknown[p.id]:
+		return causeUnknown
+	case settled(p.of.Financials.Available, p.of.Received):
+		return causePaid
+	}
+	return ""
+}
+
+// amounts gives the members what the request says, or else what is due.
+func (b *book) amounts(p *plan, given []int) {
+	if len(given) > 0 {
+		for _, i := range given {
+			if a := &b.request.Amounts[i]; a.CentTotal != 0 {
+				p.payouts = append(p.payouts, Payout{ContactID: a.ContactID, Amount: a.CentTotal})
+			}
+		}
+		if len(p.payouts) == 0 {
+			p.cause = causeNothingDue
+		}
+		return
+	}
+	available, left := p.of.Financials.Available, p.of.Left()
+	booked := due(available, left)
+	amount := booked
+	if held := available - p.of.Financials.Collected; b.basis == team.ByCollected && available > 0 && held > 0 { // what guests still owe of it
+		amount = min(booked, max(0, p.of.Unpaid()-held))
+	}
+	switch {
+	case amount != 0 && len(p.of.Shares) > 0:
+		p.payouts = divide(amount, p.of.Shares, left)
+	case amount != booked:
+		p.cause = causeNotCollected
+	case available == p.of.Received:
+		p.cause = causeNothingDue
+	default:
+		p.cause = causeSettled
+	}
+}
+
+func (p *plan) total() money.Cents {
+	var total money.Cents
+	for i := range p.payouts {
+		total += p.payouts[i].Amount
+	}
+	return total
+}
+
+// funding is the account that is to pay a contact, the zero id for whichever is assigned or the connection's own.
+func (b *book) funding(contact id.ID) id.ID {
+	if b.request.BankAccountID != nil {
+		return *b.request.BankAccountID
+	}
+	return b.own[contact]
+}
+
+// throughProvider reports payouts that a provider makes: it pays and does not collect.
+func (b *book) throughProvider(p *Payout) bool { return b.request.ConnectionID != nil && p.Amount > 0 }
+
+// openDesks finds what the provider needs, once for every account that pays.
+func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
+	if b.request.ConnectionID == nil {
+		return nil
+	}
+	contacts := map[id.ID][]id.ID{}
+	for _, p := range b.plans {
+		for i := range p.payouts {
+			if o := &p.payouts[i]; b.throughProvider(o) {
+				from := b.funding(o.ContactID)
+				contacts[from] = append(contacts[from], o.ContactID)
+			}
+		}
+	}
+	if len(contacts) == 0 {
+		contacts[b.funding(id.Zero)] = []id.ID{} // an unknown connection is refused all the same
+	}
+	var accounts []id.ID
+	for from, payees := range contacts {
+		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, unique(payees))
+		if err != nil {
+			return err
+		}
+		b.desks[from] = desk
+		accounts = append(accounts, desk.FundingAccountID)
+	}
+	return b.addBanks(ctx, tx, accounts)
+}
+
+// chooseAccounts finds the bank account of every payout, and who cannot be paid.
+func (b *book) chooseAccounts() {
+	for _, p := range b.plans {
+		if p.cause != "" {
+			continue
+		}
+		p.accounts = make([]id.ID, len(p.payouts))
+		for i := range p.payouts {
+			o := &p.payouts[i]
+			from := b.funding(o.ContactID)
+			if b.throughProvider(o) {
+				desk := b.desks[from]
+				from = desk.FundingAccountID
+				app := string(desk.Connection.AppID)
+				o.Provider = &app
+				if _, ready := desk.Methods[o.ContactID]; !ready {
+					p.issues = append(p.issues, Issue{Code: recipientNotReady, Severity: "error", Context: map[string]any{"contactId": o.ContactID}})
+				}
+			} else if from.IsZero() {
+				from = b.assigned
+			}
+			p.accounts[i] = from
+			if p.cause = b.unfit(from, p.of.Currency); p.cause != "" {
+				break
+			}
+		}
+	}
+}
+
+// unfit is why an account cannot pay in a currency.
+func (b *book) unfit(account id.ID, currency string) cause {
+	of, known := b.banks[account]
+	switch {
+	case !known:
+		return causeNoAccount
+	case !of.Bank:
+		return causeNotBank
+	case !of.Active:
+		return causeAccountInactive
+	case of.Currency != nil && *of.Currency != currency:
+		return causeCurrency
+	}
+	return ""
+}
+
+// refuse fails for the first condition that stands against any of the statements, naming all that it stands against.
+func (b *book) refuse(causes ...cause) error {
+	for _, r := range refusals {
+		if !slices.Contains(causes, r.cause) {
+			continue
+		}
+		var against []id.ID
+		var issues []apierr.Issue
+		for _, p := range b.plans {
+			if p.cause != r.cause {
+				continue
+			}
+			against = append(against, p.id)
+			if len(issues) < maxIssues {
+				issues = append(issues, issueAt(texts[p.cause], string(p.cause), p.path...))
+			}
+		}
+		if len(against) > 0 {
+			return b.refusal(r.cause, r.condition, against).At(issues...)
+		}
+	}
+	if slices.ContainsFunc(b.plans, func(p *plan) bool { return p.cause == causeNoAccount }) && slices.Contains(causes, causeNoAccount) {
+		return account.Require(nil, account.PayoutBankAccount)
+	}
+	return nil
+}
+
+// refusal is a condition with what its context tells.
+func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apierr.Error {
+	switch c { //nolint:exhaustive // the others have nothing to add
+	case causeRecalculating:
+		statuses := map[id.ID]ledger.JournalStatus{}
+		for _, v := range against {
+			statuses[b.found[v].ListingID] = b.found[v].JournalStatus
+		}
+		blocking := ledger.Blocking(statuses)
+		return condition.With(map[string]any{
+			"journalStatus": blocking.Status, "journalReason": blocking.Reason, "journalAction": blocking.Action, "operationIds": blocking.OperationIDs,
+		})
+	case causeArchive:
+		var transactions []id.ID
+		for _, v := range against {
+			transactions = append(transactions, b.failed[v]...)
+		}
+		return condition.With(map[string]any{"statementIds": against, "transactionIds": transactions})
+	case causeNotPublished, causeUnknown, causePaid:
+		return condition.With(map[string]any{"statementIds": against})
+	default:
+		return condition
+	}
+}

@@ -1,0 +1,103 @@
+package payout
+
+import (
+	"context"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+// pending are the plans of statements to pay.
+func (b *book) pending() []*plan {
+	var out []*plan
+	for _, p := range b.plans {
+		if p.cause == "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// transactions describes the payouts of plans, in their order.
+func (b *book) transactions(plans []*plan) []transaction.Create {
+	var out []transaction.Create
+	for _, p := range plans {
+		for i := range p.payouts {
+			o := &p.payouts[i]
+			line := transaction.LineInput{Amount: o.Amount}
+			line.OwnerStatementID, line.ContactID = api.Set(p.id), api.Set(o.ContactID)
+			line.ListingID, line.Party = api.Set(p.of.ListingID), api.Set(ledger.Owners)
+			out = append(out, transaction.Create{
+				Type: transaction.Payout, Date: b.date, Currency: api.Set(p.of.Currency), AccountID: api.Set(p.accounts[i]),
+				ContactID: api.Set(o.ContactID), Description: api.Set("Owner statement " + p.of.StartAt.Month().String()),
+				Lines: []transaction.LineInput{line},
+			})
+		}
+	}
+	return out
+}
+
+// record books the payouts of plans; all land or none.
+func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
+	if len(plans) == 0 {
+		return nil
+	}
+	added, err := transaction.AddAll(ctx, tx, b.transactions(plans), ledger.Lenience{})
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		p.status = Recorded
+		for i := range p.payouts {
+			p.payouts[i].TransactionID = &added[0].ID
+			added = added[1:]
+		}
+	}
+	return nil
+}
+
+// recordEach books what can be booked: when the books refuse some of the plans, these are found by halving, and the others are recorded.
+func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return b.record(ctx, tx, plans) })
+	switch half := len(plans) / 2; {
+	case err == nil || !apierr.Refused(err):
+		return err
+	case half > 0 && !shared(err):
+		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {
+			return err
+		}
+		return b.recordEach(ctx, tx, plans[half:])
+	}
+	for _, p := range plans {
+		p.cause, p.refusal = causeOf(err), err
+	}
+	return nil
+}
+
+// conclude gives every plan without one its status: a cause skips a statement or makes it fail, and nothing is paid on it.
+func (b *book) conclude(done Status) {
+	for _, p := range b.plans {
+		if p.cause != "" {
+			p.payouts, p.issues = []Payout{}, []Issue{}
+		}
+		switch {
+		case p.cause.skips(), p.cause != "" && done == Previewed:
+			p.status = Skipped
+		case p.cause != "":
+			p.status = Failed
+		case p.status == "":
+			p.status = done
+		}
+	}
+}
+
+func (b *book) entries() []Entry {
+	out := make([]Entry, len(b.plans))
+	for i, p := range b.plans {
+		out[i] = p.entry()
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// resultRow carries the result of a statement to the database; all of an operation travel as one JSON document.
+type resultRow struct {
+	Position    int      `json:"position"`
+	StatementID id.ID    `json:"statement_id"`
+	Status      Status   `json:"status"`
+	Cause       cause    `json:"cause"`
+	Payouts     []Payout `json:"payouts"`
+	Issues      []Issue  `json:"issues"`
+}
+
+func (p *plan) row() resultRow {
+	return resultRow{Position: p.at, StatementID: p.id, Status: p.status, Cause: p.cause, Payouts: p.payouts, Issues: p.issues}
+}
+
+const rowsOf = `jsonb_to_recordset(@rows::jsonb) as r (position integer, statement_id uuid, status text, cause text, payouts jsonb, issues jsonb)`
+
+// keep stores the results of an operation that starts at the end of the transaction, and so after it.
+func keep(tx *db.Tx, of id.ID, rows []resultRow) {
+	tx.AtEnd(db.Stmt{
+		SQL: `insert into payout_result (team_id, operation_id, position, statement_id, status, cause, payouts, issues)
+			select @team, @operation, position, statement_id, status, cause, payouts, issues from ` + rowsOf,
+		Args: db.Args{"team": tx.Team, "operation": of, "rows": rows},
+	})
+}
+
+// expect stores that an operation has not come to its statements yet.
+func expect(tx *db.Tx, of id.ID, statements []id.ID) {
+	rows := make([]resultRow, len(statements))
+	for i, v := range statements {
+		rows[i] = resultRow{Position: i, StatementID: v, Status: Failed, Cause: causeUnfinished, Payouts: []Payout{}, Issues: []Issue{}}
+	}
+	keep(tx, of, rows)
+}
+
+// settle stores what became of the statements that an operation had not come to.
+func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
+	rows := make([]resultRow, len(plans))
+	for i, p := range plans {
+		rows[i] = p.row()
+	}
+	_, err := tx.Exec(ctx, `
+		update payout_result t set status = r.status, cause = r.cause, payouts = r.payouts, issues = r.issues from `+rowsOf+`
+		where t.team_id = @team and t.operation_id = @operation and t.position = r.position`,
+		db.Args{"team": tx.Team, "operation": of, "rows": rows})
+	if err != nil {
+		return fmt.Errorf("keep payout results: %w", err)
+	}
+	return nil
+}
+
+// begun reports that an earlier attempt of the operation has come to its statements, all of them being settled together, and how many of
+// them failed. Two attempts at once take turns.
+func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
+	rows, err := db.Select[resultRow](ctx, tx, `
+		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result
+		where team_id = @team and operation_id = @operation order by position for update`, db.Args{"team": tx.Team, "operation": of})
+	if err != nil {
+		return false, 0, fmt.Errorf("read payout results: %w", err)
+	}
+	for i := range rows {
+		done = done || rows[i].Cause != causeUnfinished
+		if rows[i].Status == Failed {
+			failed++
+		}
+	}
+	return done, failed, nil
+}
+
+// told is a stored result with the states of its payments.
+type told struct {
+	StatementID id.ID
+	Status      Status
+	Cause       cause
+	Payouts     []Payout
+	Issues      []Issue
+	Payments    []string
+}
+
+// results reads what became of an operation's statements.
+func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
+	rows, err := db.Select[told](ctx, tx, `
+		select r.statement_id, r.status, r.cause, r.payouts, r.issues, array(
+			select distinct case when p.status = 'canceled' and exists (select from payment_approval a
+				where a.team_id = p.team_id and a.id = p.approval_id and a.status = 'rejected') then 'rejected' else p.status end from jsonb_array_elements(r.payouts) o
+			join payment p on p.team_id = @team and p.id = (o ->> 'paymentId')::uuid order by 1) as payments
+		from payout_result r where r.team_id = @team and r.operation_id = @operation order by r.position`,
+		db.Args{"team": tx.Team, "operation": of})
+	if err != nil {
+		return nil, fmt.Errorf("read payout results: %w", err)
+	}
+	out := make([]Entry, len(rows))
+	for i := range rows {
+		out[i] = rows[i].entry()
+	}
+	return out, nil
+}
+
+// sources are the statements as an operation names them.
+func sources(statements []id.ID) []operation.Resource {
+	out := make([]operation.Resource, len(statements))
+	for i, v := range statements {
+		out[i] = operation.Resource{Type: operation.Statement, ID: v, Role: operation.Source}
+	}
+	return out
+}

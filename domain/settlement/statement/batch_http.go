@@ -1,0 +1,206 @@
+package statement
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// maxBatchBody is what 20000 ids take, with room.
+const maxBatchBody = 4 << 20
+
+// BatchEndpoints change many statements as one operation.
+func batchEndpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Queue(api.Endpoint{
+			Method: http.MethodPost, Path: "/statements/batch", ID: "changeStatements", Tag: "Statements", Summary: "Change the status of many owner statements",
+			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, each as updateStatement does. The " +
+				"answer names them; GET /statements/batch/{id} tells how far they are. A statement that is refused does not keep the others back: the " +
+				"batch then ends as failed. A dry run does it all at once, answers 200 with what came of it and keeps nothing. published " +
+				"needs statements:publish as well. Failures in order: malformed input; 400 beforeStatementStartDate for a month before the team's " +
+				"statements, a month to come, an unknown statement, nothing selected.",
+			Scopes: []string{"statements:write"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxBatchBody, Timeout: 2 * time.Minute,
+			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[BatchOutcome](), http.StatusAccepted: reflect.TypeFor[BatchOutcome]()},
+		}, startBatch, runBatch),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/statements/batch/{id}", ID: "getStatementBatch", Tag: "Statements", Summary: "Read how a change of many owner statements goes",
+			Doc: "data holds the statements in the order of their change, with outcome=refused those that were refused so far, each with the error that " +
+				"a single change would have had.",
+			Scopes: []string{"statements:read"},
+		}, getBatch),
+	}
+}
+
+type batchInput struct{ Body Batch }
+
+// BatchOutcome is how far a batch is and what came of its statements.
+type BatchOutcome struct {
+	ID     id.ID            `json:"id"`
+	Status Status           `json:"status" doc:"The status that was asked for."`
+	State  operation.Status `json:"state" doc:"How the work is: completed when no statement was refused, else failed."`
+	Counts BatchCounts      `json:"counts"`
+	page.Page[BatchStatement]
+
+	begun bool
+}
+
+// HTTPStatus is 202 for a batch that has begun, 200 for what is read of it and for a dry run, which begins nothing.
+func (o *BatchOutcome) HTTPStatus() int {
+	if o.begun {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, error) {
+	b := &in.Body
+	if err := mayPublishAtAll(tx, b.Status); err != nil {
+		return nil, err
+	}
+	at, err := b.keys(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	tasks := make([]operation.Task, batchParts)
+	for part := range tasks {
+		tasks[part] = operation.Task{Kind: batchTask, Args: batchArgs{Part: part}, Priority: 10}
+	}
+	// The contract has no type of operations for this one, so it is read here and not as an operation (OPS-32).
+	started, err := operation.Start(ctx, tx, operation.New{Tasks: tasks})
+	if err != nil {
+		return nil, err
+	}
+	if err := keepBatch(ctx, tx, started.OperationID, b, at); err != nil {
+		return nil, err
+	}
+	out, err := readBatch(ctx, tx, started.OperationID, nil, firstPage)
+	if err != nil {
+		return nil, err
+	}
+	out.begun = true
+	return out, nil
+}
+
+// firstPage is what answers hold of a batch that was just asked for.
+var firstPage = page.Params{Limit: 250}
+
+// runBatch does the whole batch in the transaction of a dry run.
+func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, out *BatchOutcome) error {
+	run := out.ID
+	for part := range batchParts {
+		for more := true; more; {
+			var err error
+			if more, err = batchStep(ctx, tx, run, part); err != nil {
+				return err
+			}
+		}
+	}
+	came, err := readBatch(ctx, tx, run, nil, firstPage)
+	if err == nil {
+		*out = *came
+	}
+	return err
+}
+
+// keys are the statements that a batch selects.
+func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
+	if len(b.StatementIDs) > 0 {
+		return namedKeys(ctx, tx, b.StatementIDs)
+	}
+	if err := checkMonth(ctx, tx, *b.Month); err != nil {
+		return nil, err
+	}
+	rows, err := selectRows(ctx, tx, &Filter{Month: b.Month, Currency: b.Currency, ListingIDs: page.Only(b.ListingIDs...), PeriodIDs: page.Only(b.PeriodIDs...), Sort: "startAt"})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, apierr.BadRequest.At(apierr.Issue{Message: "No statement is selected", Code: "nothingSelected", Path: []any{}, Schema: "body"})
+	}
+	at := make([]key, len(rows))
+	for i := range rows {
+		at[i] = rows[i].key()
+	}
+	return at, nil
+}
+
+// namedKeys finds the statements behind ids, each once.
+func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
+	at, err := resolve(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := rowsAt(ctx, tx, at)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[id.ID]*row, len(rows))
+	for i := range rows {
+		known[rows[i].id()] = &rows[i]
+	}
+	at = at[:0]
+	var issues []apierr.Issue
+	for i, v := range ids {
+		if r := known[v]; r != nil {
+			at = append(at, r.key())
+		} else {
+			issues = append(issues, apierr.Issue{Message: "Statement is not known", Code: "notFound", Path: []any{"statementIds", i}, Schema: "body"})
+		}
+	}
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues[:min(len(issues), 100)]...)
+	}
+	slices.SortFunc(at, func(a, b key) int {
+		return cmp.Or(a.StartAt.Compare(b.StartAt), a.OwnershipPeriodID.Compare(b.OwnershipPeriodID), cmp.Compare(a.Currency, b.Currency))
+	})
+	return slices.Compact(at), nil
+}
+
+type batchGetInput struct {
+	ID      id.ID     `path:"id"`
+	Outcome []Outcome `query:"outcome" doc:"Statements with one of these; all of them when absent."`
+	page.Params
+}
+
+func getBatch(ctx context.Context, tx *db.Tx, in *batchGetInput) (*BatchOutcome, error) {
+	return readBatch(ctx, tx, in.ID, in.Outcome, in.Params)
+}
+
+func readBatch(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*BatchOutcome, error) {
+	b, err := batchOf(ctx, tx, run)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := batchCounts(ctx, tx, run)
+	if err != nil {
+		return nil, err
+	}
+	statements, err := batchPage(ctx, tx, run, with, p)
+	if err != nil {
+		return nil, err
+	}
+	return &BatchOutcome{ID: run, Status: b.Status, State: counts.state(b.State), Counts: counts, Page: *statements}, nil
+}
+
+// state is that of the operation behind the batch. In the transaction that starts it there is none yet: then the statements tell.
+func (c BatchCounts) state(of operation.Status) operation.Status {
+	switch {
+	case of != "":
+		return of
+	case c.Waiting > 0:
+		return operation.Queued
+	case c.Refused > 0:
+		return operation.Failed
+	}
+	return operation.Completed
+}

@@ -1,0 +1,178 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// How many statements are held at a time. Those with their lines are bigger.
+const (
+	eachChunk   = 500
+	detailChunk = 100
+)
+
+// chunked hands all selected rows on in their order, so many at a time; memory grows with their number by a row each.
+func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]row) error) error {
+	rows, err := selectRows(ctx, tx, f)
+	if err != nil {
+		return err
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), size)
+		if err := each(rows[:n]); err != nil {
+			return err
+		}
+		clear(rows[:n]) // frees what the drafts were drawn from
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// Each hands all selected statements to f in their order, without their lines.
+func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
+	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
+		statements, err := tell(ctx, tx, rows, tx.Actor.Owner != nil)
+		if err != nil {
+			return err
+		}
+		return handAll(statements, f)
+	})
+}
+
+// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager sees them.
+func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func(*Detail) error) error {
+	return EachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
+}
+
+// EachDetails is EachDetail a hundred statements at a time, which take a constant number of queries.
+func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
+	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
+		details, err := detailsOf(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+		if err != nil {
+			return err
+		}
+		return f(details)
+	})
+}
+
+// WithLines is a statement and the entries that its figures add up from, none of them hidden.
+type WithLines struct {
+	Statement
+	Lines []Line
+}
+
+// EachWithLines hands all selected statements to f in their order, with their lines but without issues and drill-downs. Every hundred
+// statements take a constant number of queries.
+func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLines) error) error {
+	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
+		statements, err := tell(ctx, tx, rows, true)
+		if err != nil {
+			return err
+		}
+		entries, err := entriesOf(ctx, tx, rows)
+		if err != nil {
+			return err
+		}
+		for i := range statements {
+			if err := f(&WithLines{statements[i], linesOf(entries[statements[i].ID])}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func handAll[T any](all []T, f func(*T) error) error {
+	for i := range all {
+		if err := f(&all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Counts say how much a selection holds.
+type Counts struct {
+	Statements int64
+	// Periods are ownership periods, once per currency.
+	Periods int64
+	// Owners are the members of the ownership periods, and Parts their parts in statements: only those named by OwnerIDs when the filter names any.
+	Owners, Parts int64
+}
+
+// Count counts what is selected without adding anything up.
+func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
+	q, err := f.query(ctx, tx)
+	if err != nil {
+		return Counts{}, err
+	}
+	where := "true"
+	if len(q.Where) > 0 {
+		where = strings.Join(q.Where, " and ")
+	}
+	q.Args["counted_owners"] = f.OwnerIDs
+	out, err := db.Get[Counts](ctx, tx, `
+		with chains as materialized (
+			select g.ownership_period_id, g.currency, count(*) as statements from `+q.From+` where `+where+` group by g.ownership_period_id, g.currency
+		), parts as (
+			select m.contact_id, k.statements from chains k join listing_ownership_member m on m.team_id = @team and m.period_id = k.ownership_period_id
+			where @counted_owners::uuid[] is null or m.contact_id = any(@counted_owners)
+		)
+		select coalesce(sum(statements), 0)::bigint as statements, count(*) as periods,
+			(select count(distinct contact_id) from parts) as owners, (select coalesce(sum(statements), 0)::bigint from parts) as parts
+		from chains`, q.Args)
+	if err != nil {
+		return Counts{}, fmt.Errorf("count statements: %w", err)
+	}
+	return out, nil
+}
+
+// CountLines counts the lines of the selected statements.
+func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
+	rows, err := selectRows(ctx, tx, &f)
+	if err != nil {
+		return 0, err
+	}
+	from, args := entriesSQL(tx, rows)
+	n, err := db.Get[int64](ctx, tx, `select count(*) from `+from+` e where e.section <> 'balanceStart'`, args)
+	if err != nil {
+		return 0, fmt.Errorf("count statement lines: %w", err)
+	}
+	return n, nil
+}
+
+// CurrentShares are what the books hold for each member of ownership periods, in their order, by the end of the current month: the parts of what
+// the statements of this month end with.
+func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID][]money.Cents, error) {
+	type sum struct {
+		Period id.ID
+		Total  money.Cents
+	}
+	rows, err := db.Select[sum](ctx, tx, `
+		select e.ownership_period_id as period, -sum(e.cent_total)::bigint as total from ledger_entry e
+		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.currency = @currency and e.txn_at <= @last group by 1`,
+		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now).LastOfMonth()})
+	if err != nil {
+		return nil, fmt.Errorf("read current balances: %w", err)
+	}
+	held := make(map[id.ID]money.Cents, len(rows))
+	for _, r := range rows {
+		held[r.Period] = r.Total
+	}
+	histories, err := historiesOf(ctx, tx, periods)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.ID][]money.Cents, len(periods))
+	for _, period := range periods {
+		out[period] = histories.of(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
+	}
+	return out, nil
+}

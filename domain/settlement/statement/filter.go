@@ -1,0 +1,149 @@
+package statement
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// Filter selects statements, drafts included. The same fields select what an export shows.
+type Filter struct {
+	PeriodIDs          page.IDs   `query:"periodIds" json:"periodIds,omitempty" doc:"Ownership periods."`
+	OwnershipPeriodIDs page.IDs   `query:"ownershipPeriodIds" json:"ownershipPeriodIds,omitempty" doc:"The same as periodIds."`
+	StatementIDs       page.IDs   `query:"statementIds" json:"statementIds,omitempty" doc:"Only these; an id with a leading ! is left out."`
+	ListingIDs         page.IDs   `query:"listingIds" json:"listingIds,omitempty"`
+	OwnerIDs           page.IDs   `query:"ownerIds" json:"ownerIds,omitempty" doc:"Contacts that are members of the ownership period."`
+	RecurringFeeIDs    page.IDs   `query:"recurringFeeIds" json:"recurringFeeIds,omitempty" doc:"Statements with entries of these recurring fees."`
+	Year               *int64     `query:"year" json:"year,omitempty" minimum:"1" maximum:"9999"`
+	Month              *day.Month `query:"month" json:"month,omitempty" doc:"YYYY-MM."`
+	Status             Status     `query:"status" json:"status,omitempty"`
+	Search             string     `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name of the listing or of an owner, or of a reference: uniqueRef of the statement or its listing, shortRef of a saved statement."`
+	// The months that start in the range.
+	page.Dates
+	Currency string `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$"`
+	Sort     Sort   `query:"sort" json:"sort,omitempty"`
+}
+
+var sorts = page.Sorts{
+	{Name: "startAt", Expr: "g.start_at"}, {Name: "listing", Expr: "l.name", Text: true}, {Name: "status", Expr: "coalesce(g.status, 'draft')"},
+}
+
+// Sort is an order of statements.
+type Sort string
+
+// Enum lists the orders.
+func (Sort) Enum() []string { return sorts.Enum() }
+
+// keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the two are joined.
+type keyFilter struct{ page.Query }
+
+func (k *keyFilter) sql() string {
+	if len(k.Where) == 0 {
+		return "true"
+	}
+	return strings.Join(k.Where, " and ")
+}
+
+func (f *Filter) keys() keyFilter {
+	var k keyFilter
+	k.IDs("ownership_period_id = any(?)", f.PeriodIDs)
+	k.IDs("ownership_period_id = any(?)", f.OwnershipPeriodIDs)
+	k.IDs("listing_id = any(?)", f.ListingIDs)
+	k.Narrow("extract(year from start_at) = ?", f.Year)
+	if f.Month != nil {
+		k.Days("start_at", day.Span{First: f.Month.First(), Last: f.Month.Last()}, nil)
+	}
+	k.Narrow("currency = ?", strings.ToLower(f.Currency))
+	k.Dates("start_at", f.Dates)
+	return k
+}
+
+// query is the list of the selected statements.
+func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
+	k := f.keys()
+	only, but := f.StatementIDs.Parts()
+	if len(only) > 0 {
+		at, err := resolve(ctx, tx, only)
+		if err != nil {
+			return page.Query{}, err
+		}
+		k.named(at)
+	}
+	if len(but) > 0 {
+		at, err := resolve(ctx, tx, but)
+		if err != nil {
+			return page.Query{}, err
+		}
+		k.Narrow("("+keyName+" = any(?)) is not true", names(at))
+	}
+	q := queryOf(tx, &k)
+	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
+	if f.Search != "" {
+		q.And(`(l.name ilike @search or l.unique_ref ilike @search or g.unique_ref ilike @search or g.short_ref ilike @search
+			or g.ownership_period_id in (select m.period_id from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
+				where m.team_id = @team and c.name ilike @search))`, db.Args{"search": page.Like(f.Search)})
+	}
+	q.IDs(memberCondition("any(?)"), f.OwnerIDs)
+	q.IDs(`(g.ownership_period_id, g.currency, g.start_at) in (
+		select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date from ledger_entry e
+		where `+ledger.OwnersEntry+` and e.recurring_fee_id = any(?))`, f.RecurringFeeIDs)
+	return q, nil
+}
+
+// keyName is the key of a statement as one text: a join with its three columns would be planned without knowing how few statements are
+// asked for, and a list of statements that were just saved took seconds.
+const keyName = "ownership_period_id::text || currency || start_at"
+
+func names(at []key) []string {
+	texts := make([]string, len(at))
+	for i := range at {
+		texts[i] = at[i].OwnershipPeriodID.String() + at[i].Currency + at[i].StartAt.String()
+	}
+	return texts
+}
+
+// named restricts to the given statements.
+func (k *keyFilter) named(at []key) {
+	_, _, starts := columns(at)
+	k.And("start_at = any(@key_starts)", db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))})
+	k.And(keyName+" = any(@key_names)", db.Args{"key_names": names(at)})
+}
+
+func columns(at []key) (periods []id.ID, currencies []string, starts []day.Day) {
+	periods, currencies, starts = make([]id.ID, len(at)), make([]string, len(at)), make([]day.Day, len(at))
+	for i := range at {
+		periods[i], currencies[i], starts[i] = at[i].OwnershipPeriodID, at[i].Currency, at[i].StartAt
+	}
+	return periods, currencies, starts
+}
+
+func memberCondition(contact string) string {
+	return `exists (select from listing_ownership_member m
+		where m.team_id = @team and m.period_id = g.ownership_period_id and m.contact_id = ` + contact + `)`
+}
+
+// queryOf is the list under conditions on the keys, restricted to what the actor may see: an owner sees the published statements of the
+// ownership periods that he or she is a member of, and their drafts when the team shows them.
+func queryOf(tx *db.Tx, k *keyFilter) page.Query {
+	args := maps.Clone(k.Args)
+	if args == nil {
+		args = db.Args{}
+	}
+	args["team"], args["this_month"] = tx.Team, day.Of(tx.Now).FirstOfMonth()
+	q := page.Query{
+		Columns: rowColumns, From: rowTables(k.sql()), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
+		Sorts: sorts,
+	}
+	if tx.Actor.Owner != nil {
+		q.And(memberCondition("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})
+		q.And(`(g.status = 'published' or g.status is null and (select owner_portal_show_draft_statements from team where id = @team))`, nil)
+	}
+	return q
+}

@@ -1,0 +1,205 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// historicTask is the kind of the job that imports what a bulk import has staged.
+var historicTask = job.NewKind("statement-historical-import")
+
+// historicResults is up to how many statements an operation names as its results.
+const historicResults = 100
+
+// How long one import may take, and how long another one of the team is tried while it goes on.
+const (
+	historicTimeout  = 30 * time.Minute
+	historicPatience = 4 * historicTimeout
+)
+
+// errOtherImport is an attempt at an import while another one of the team goes on.
+var errOtherImport = errors.New("another import of historic statements of the team goes on")
+
+// historicHandler does the jobs of imports.
+func historicHandler() job.Handler {
+	h := operation.Work(historicTimeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
+		done, err := importStaged(ctx, tx, run.OperationID)
+		if err != nil {
+			return err
+		}
+		for i := range done[:min(len(done), historicResults)] {
+			result := operation.Resource{Type: operation.Statement, ID: done[i].ID, Role: operation.Result}
+			if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
+				return err
+			}
+		}
+		return nil
+	}).InBulk()
+	h.TryFor = historicPatience
+	return h
+}
+
+// unfinishedImport holds for an operation o that imports statements and has not settled.
+const unfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('historical-statement-import', 'vri-statement-import')`
+
+// keepOff refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
+func (s *arrivals) keepOff(ctx context.Context, tx *db.Tx) error {
+	args := db.Args{"team": tx.Team}
+	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
+	starts, ends := make([]string, len(s.all)), make([]string, len(s.all))
+	for i, a := range s.all {
+		refs[i], listings[i], currencies[i] = a.UniqueRef, a.ListingID, a.Currency
+		starts[i], ends[i] = a.StartAt.String(), a.EndAt.String()
+	}
+	args["refs"], args["listings"], args["currencies"], args["starts"], args["ends"] = refs, listings, currencies, starts, ends
+	pending, err := db.Select[id.ID](ctx, tx, `
+		select o.id from operation o where `+unfinishedImport+` and (
+			exists (select from statement_import i where i.team_id = @team and i.operation_id = o.id and i.unique_ref = any(@refs))
+			or exists (select from unnest(@listings::uuid[], @currencies::text[], @starts::text[]::date[], @ends::text[]::date[]) k (listing, currency, start_at, end_at)
+				join statement_import i on i.team_id = @team and i.listing_id = k.listing and i.currency = k.currency
+					and i.start_at <= k.end_at and i.end_at >= k.start_at
+				where i.operation_id = o.id)) order by o.id`, args)
+	if err != nil {
+		return fmt.Errorf("find unfinished imports: %w", err)
+	}
+	if len(pending) > 0 {
+		return errImporting.With(map[string]any{"operationIds": pending})
+	}
+	return nil
+}
+
+// stagedChunk is how many statements a round of staging carries.
+const stagedChunk = 250
+
+// stage leaves the statements for the task of the import. What imports that failed have left goes.
+func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) error {
+	if _, err := tx.Exec(ctx, `
+		delete from statement_import i where i.team_id = @team
+			and not exists (select from operation o where o.id = i.operation_id and `+unfinishedImport+`)`, db.Args{"team": tx.Team}); err != nil {
+		return fmt.Errorf("remove what failed imports left: %w", err)
+	}
+	position := 0
+	for part := range slices.Chunk(s.all, stagedChunk) {
+		args := ranges(part)
+		delete(args, "periods")
+		var counts []int
+		var payouts []bool
+		var statements, lines []string
+		for _, a := range part {
+			ownLines, err := json.Marshal(a.Lines)
+			if err != nil {
+				return fmt.Errorf("encode lines: %w", err)
+			}
+			head := *a.Historic
+			head.Lines = nil
+			own, err := json.Marshal(head)
+			if err != nil {
+				return fmt.Errorf("encode a statement: %w", err)
+			}
+			counts, payouts = append(counts, len(a.Lines)), append(payouts, a.payouts)
+			statements, lines = append(statements, string(own)), append(lines, string(ownLines))
+		}
+		args["team"], args["operation"], args["position"] = tx.Team, operationID, position
+		args["counts"], args["payouts"], args["statements"], args["lines"] = counts, payouts, statements, lines
+		_, err := tx.Exec(ctx, `
+			insert into statement_import (team_id, operation_id, position, unique_ref, listing_id, currency, start_at, end_at, line_count, has_payouts,
+				statement, lines)
+			select @team, @operation, @position + k.n - 1, k.ref, k.listing, k.currency, k.start_at, k.end_at, k.count, k.payouts, k.statement::json, k.lines::json
+			from unnest(@refs::text[], @listings::uuid[], @currencies::text[], @starts::date[], @ends::date[], @counts::integer[], @payouts::boolean[],
+				@statements::text[], @lines::text[]) with ordinality
+				k (ref, listing, currency, start_at, end_at, count, payouts, statement, lines, n)`, args)
+		if db.Constraint(err) == "statement_import_ref" { // one that started at the same time
+			return errImporting.Because(err)
+		}
+		if err != nil {
+			return fmt.Errorf("stage statements: %w", err)
+		}
+		position += len(part)
+	}
+	return nil
+}
+
+// stagedStatement is a statement without its lines.
+type stagedStatement struct {
+	Position   int
+	LineCount  int
+	HasPayouts bool
+	Statement  Historic
+}
+
+// importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a run that dies leaves
+// nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports of a team take turns: one that finds another at work
+// fails with errOtherImport and is tried again later, since waiting here would keep a connection and the team's gate.
+func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]HistoricStatement, error) {
+	// A plan kept from when the tables were small would read all of them for every statement.
+	turn, err := db.Get[bool](ctx, tx, `
+		select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))
+		from set_config('plan_cache_mode', 'force_custom_plan', true)`, db.Args{"team": tx.Team.String()})
+	if err != nil {
+		return nil, fmt.Errorf("take the turn of an import: %w", err)
+	}
+	if !turn {
+		return nil, errOtherImport
+	}
+	staged, err := db.Select[stagedStatement](ctx, tx, `
+		select position, line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`,
+		db.Args{"team": tx.Team, "operation": operationID})
+	if err != nil {
+		return nil, fmt.Errorf("read staged statements: %w", err)
+	}
+	s := &arrivals{shared: true, all: make([]*arrival, len(staged))}
+	at := make(map[*arrival]*stagedStatement, len(staged))
+	for i := range staged {
+		s.all[i] = &arrival{Historic: &staged[i].Statement, path: []any{"statements", i}, payouts: staged[i].HasPayouts}
+		at[s.all[i]] = &staged[i]
+	}
+	if err := s.place(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := parkHistoric(ctx, tx, s.all); err != nil {
+		return nil, err
+	}
+	done := make([]HistoricStatement, 0, len(s.all))
+	for _, part := range chunks(s.all, func(a *arrival) int { return at[a].LineCount }) {
+		if err := s.importPart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
+			return nil, err
+		}
+		for _, a := range part {
+			done = append(done, a.answer())
+		}
+	}
+	_, err = tx.Exec(ctx, `delete from statement_import where team_id = @team and operation_id = @operation`, db.Args{"team": tx.Team, "operation": operationID})
+	if err != nil {
+		return nil, fmt.Errorf("remove what was staged: %w", err)
+	}
+	return done, nil
+}
+
+// importPart writes statements that follow each other from a position on, and lets go of their lines.
+func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
+	lines, err := db.Select[[]HistoricLine](ctx, tx, `
+		select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to order by position`,
+		db.Args{"team": tx.Team, "operation": operationID, "from": from, "to": from + len(part)})
+	if err != nil {
+		return fmt.Errorf("read staged lines: %w", err)
+	}
+	for i := range lines {
+		part[i].Lines = lines[i]
+	}
+	if err := s.write(ctx, tx, part); err != nil {
+		return err
+	}
+	for _, a := range part {
+		a.Lines = nil
+	}
+	return nil
+}

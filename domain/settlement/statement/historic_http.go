@@ -1,0 +1,133 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// maxHistoricBody bounds the body of an import.
+const maxHistoricBody = 32 << 20
+
+const historicFailures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
+	"listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and `requiredAccountMissing`; `statementLayoutMissing`; " +
+	"`duplicateUniqueRef` for the reference of a statement that was not imported or belongs to another listing; `statementHasPayouts` when a replaced statement that payouts " +
+	"are linked to would change its ownership period or currency or go back to review; `statementFutureExists` for a new place before a live " +
+	"statement that is saved; `statementExists` for days that another statement of the ownership period and currency has; unknown accounts, " +
+	"reservations and contacts, and payouts to a contact who is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
+	"the neighbours or the lines; the statements tell such mismatches as issues."
+
+// historicEndpoints are the imports of statements of an earlier system.
+func historicEndpoints() []api.Endpoint {
+	base := api.Endpoint{
+		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxHistoricBody, Timeout: 2 * time.Minute,
+	}
+	one, many := base, base
+	one.Path, one.ID, one.Summary, one.Status = "/statements/historic", "importStatement", "Import an owner statement of an earlier system", http.StatusCreated
+	one.Also = map[int]reflect.Type{http.StatusOK: reflect.TypeFor[HistoricStatement]()}
+	one.Doc = "Sent again with the same uniqueRef it replaces the import, entries and all, and answers 200. Import months oldest first. Failures in " +
+		"order: malformed input; " + historicFailures
+	many.Path, many.ID, many.Summary = "/statements/historical", "importStatements", "Import many owner statements of an earlier system"
+	many.Status = http.StatusAccepted
+	many.Also = map[int]reflect.Type{
+		http.StatusOK: reflect.TypeFor[HistoricPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+	}
+	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all of them or none. A dry run answers " +
+		"200 with what would be imported. Failures in order, with the path of the statement: malformed input; " + historicFailures
+	return []api.Endpoint{
+		api.Write(one, importOne),
+		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *historicBatchInput, a *historicAnswer) (err error) {
+			a.preview.Data, err = importStaged(ctx, tx, a.operation)
+			a.dry = true
+			return err
+		}),
+	}
+}
+
+type historicInput struct{ Body Historic }
+
+// importOne imports one statement.
+func importOne(ctx context.Context, tx *db.Tx, in *historicInput) (*HistoricStatement, error) {
+	a := &arrival{Historic: &in.Body, payouts: in.Body.hasPayouts()}
+	s := &arrivals{all: []*arrival{a}}
+	if err := s.keepOff(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := s.place(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := parkHistoric(ctx, tx, s.all); err != nil {
+		return nil, err
+	}
+	if err := s.write(ctx, tx, s.all); err != nil {
+		return nil, err
+	}
+	out := a.answer()
+	return &out, nil
+}
+
+type historicBatchInput struct{ Body HistoricBatch }
+
+// HistoricPreview is what a bulk import would make.
+type HistoricPreview struct {
+	Data []HistoricStatement `json:"data"`
+}
+
+// historicAnswer is the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
+type historicAnswer struct {
+	operation id.ID
+	started   *operation.Acknowledgement
+	preview   HistoricPreview
+	dry       bool
+}
+
+// HTTPStatus is 200 in a dry run, which starts nothing.
+func (a *historicAnswer) HTTPStatus() int {
+	if a.dry {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+// MarshalJSON gives the one of the two that the caller asked for.
+func (a *historicAnswer) MarshalJSON() ([]byte, error) {
+	if a.dry {
+		return json.Marshal(a.preview)
+	}
+	return json.Marshal(a.started)
+}
+
+// startImport checks a bulk import as if it were done now, and leaves it to an operation.
+func startImport(ctx context.Context, tx *db.Tx, in *historicBatchInput) (*historicAnswer, error) {
+	s := &arrivals{shared: true, all: make([]*arrival, len(in.Body.Statements))}
+	for i := range in.Body.Statements {
+		h := &in.Body.Statements[i]
+		s.all[i] = &arrival{Historic: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
+	}
+	if err := s.keepOff(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := s.place(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := s.checkLines(ctx, tx); err != nil {
+		return nil, err
+	}
+	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+	// The task finds its statements by the operation.
+	ack, err := operation.Start(ctx, tx, operation.New{
+		Type: operation.HistoricalStatements, Primary: &self, Resources: []operation.Resource{self},
+		Tasks: []operation.Task{{Kind: historicTask, Args: struct{}{}, Priority: 5}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &historicAnswer{operation: ack.OperationID, started: ack}, s.stage(ctx, tx, ack.OperationID)
+}

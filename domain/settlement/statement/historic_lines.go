@@ -1,0 +1,223 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// historicNames are what the lines of statements may name.
+type historicNames struct {
+	accounts     map[id.ID]account.Classification // those that are posted to
+	reservations map[id.ID]string                 // its currency
+	contacts     map[id.ID]bool
+}
+
+// namesOf reads what lines name.
+func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, error) {
+	type row struct {
+		Kind  string
+		ID    id.ID
+		Class account.Classification
+	}
+	wanted := map[string]map[id.ID]bool{"accounts": {}, "reservations": {}, "contacts": {}}
+	note := func(kind string, v *id.ID) {
+		if v != nil {
+			wanted[kind][*v] = true
+		}
+	}
+	for _, a := range all {
+		for i := range a.Lines {
+			note("accounts", a.Lines[i].AccountID)
+			note("reservations", a.Lines[i].ReservationID)
+			note("contacts", a.Lines[i].ContactID)
+		}
+	}
+	args := db.Args{"team": tx.Team}
+	for kind, set := range wanted {
+		ids := make([]id.ID, 0, len(set))
+		for v := range set {
+			ids = append(ids, v)
+		}
+		args[kind] = ids
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select 'account' as kind, a.id, c.classification as class from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+			where a.team_id = @team and a.id = any(@accounts) and a.type <> 'nonPosting'
+		union all select 'reservation', id, currency from reservation where team_id = @team and id = any(@reservations)
+		union all select 'contact', id, '' from contact where team_id = @team and id = any(@contacts)`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read what imported lines name: %w", err)
+	}
+	n := &historicNames{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
+	for _, r := range rows {
+		switch r.Kind {
+		case "account":
+			n.accounts[r.ID] = r.Class
+		case "reservation":
+			n.reservations[r.ID] = string(r.Class)
+		default:
+			n.contacts[r.ID] = true
+		}
+	}
+	return n, nil
+}
+
+// check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement. Rules HST-18, HST-29, HST-41.
+func (n *historicNames) check(all []*arrival) error {
+	var f findings
+	for _, a := range all {
+		for i := range a.Lines {
+			l := &a.Lines[i]
+			if l.AccountID != nil && n.accounts[*l.AccountID] == "" {
+				f.add("Account is not known, or nothing is posted to it", "notFound", a.path, "lines", i, "accountId")
+			}
+			if l.ReservationID != nil {
+				switch n.reservations[*l.ReservationID] {
+				case a.Currency:
+				case "":
+					f.add("Reservation is not known", "notFound", a.path, "lines", i, "reservationId")
+				default:
+					f.add("The reservation has another currency", "currencyMismatch", a.path, "lines", i, "reservationId")
+				}
+			}
+			switch {
+			case l.ContactID == nil:
+			case !n.contacts[*l.ContactID]:
+				f.add("Contact is not known", "notFound", a.path, "lines", i, "contactId")
+			case !a.hasMember(*l.ContactID):
+				f.add("Contact is not an owner of the statement", "notMember", a.path, "lines", i, "contactId")
+			}
+		}
+	}
+	return f.err()
+}
+
+// hasMember reports whether a contact is a member of the statement's ownership period.
+func (a *arrival) hasMember(contact id.ID) bool {
+	return slices.ContainsFunc(a.period.Members, func(m listing.Member) bool { return m.ContactID == contact })
+}
+
+// enter adds an entry of a line: what the account is debited with.
+func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *HistoricLine, entry ledger.Line) {
+	date := a.EndAt
+	if l.Date != nil {
+		date = *l.Date
+	}
+	entry.ReservationID, entry.Description = idOrZero(l.ReservationID), l.Description
+	e.Add(tx, a.id, "historic:"+l.UniqueRef, date, &entry)
+	a.entries++
+}
+
+func idOrZero(v *id.ID) id.ID {
+	if v == nil {
+		return id.Zero
+	}
+	return *v
+}
+
+// book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it is on a live payout.
+func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *ledger.Imported) {
+	f := HistoricFinancials{CentBalanceStart: a.CentBalanceStart}
+	for i := range a.Lines {
+		l := &a.Lines[i]
+		if l.Type == historicPayout {
+			f.CentTransfer -= l.CentTotal
+			s.bookPayout(tx, a, l, e)
+			continue
+		}
+		trigger := historicTrigger(names.accounts[*l.AccountID], l.CentTotal)
+		if trigger == triggerHistoricRevenue {
+			f.CentNetRevenue += l.CentTotal
+		} else {
+			f.CentExpenses += l.CentTotal
+		}
+		a.enter(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
+	}
+	a.figures = f.complete(a.CentBalanceEnd)
+}
+
+// bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes none. Rules HST-50, HST-51.
+func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *ledger.Imported) {
+	to := ledger.Line{Trigger: triggerHistoricPayout, AccountID: s.distribution}
+	if l.ContactID != nil {
+		to.Ref, to.ContactID, to.CentTotal = "payout", *l.ContactID, l.CentTotal
+		a.enter(tx, e, l, to)
+		return
+	}
+	weights := make([]int64, len(a.period.Members))
+	for i := range weights {
+		weights[i] = a.period.Members[i].Split
+	}
+	for i, part := range money.Split(l.CentTotal, weights) {
+		if part == 0 {
+			continue
+		}
+		to.ContactID, to.CentTotal = a.period.Members[i].ContactID, part
+		to.Ref = "member:" + to.ContactID.String()
+		a.enter(tx, e, l, to)
+	}
+}
+
+// historicChunk bounds the lines that are written at once.
+const historicChunk = 10_000
+
+// chunks cuts statements into runs of so many lines, at least one statement each.
+func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
+	var out [][]*arrival
+	for len(all) > 0 {
+		n, sum := 1, lines(all[0])
+		for n < len(all) && sum+lines(all[n]) <= historicChunk {
+			sum += lines(all[n])
+			n++
+		}
+		out = append(out, all[:n])
+		all = all[n:]
+	}
+	return out
+}
+
+// checkLines refuses lines that name what the team does not have.
+func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
+	for _, part := range chunks(s.all, func(a *arrival) int { return len(a.Lines) }) {
+		names, err := namesOf(ctx, tx, part)
+		if err != nil {
+			return err
+		}
+		if err := names.check(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write stores placed statements with their lines.
+func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error {
+	names, err := namesOf(ctx, tx, part)
+	if err != nil {
+		return err
+	}
+	if err := names.check(part); err != nil {
+		return err
+	}
+	var entries ledger.Imported
+	for _, a := range part {
+		s.book(tx, a, names, &entries)
+	}
+	return storeHistoric(ctx, tx, part, &entries)
+}
+
+// answer tells what became of a statement.
+func (a *arrival) answer() HistoricStatement {
+	return HistoricStatement{
+		ID: a.id, UniqueRef: a.UniqueRef, Status: a.Status, Replaced: a.replaces != nil, JournalEntryCount: a.entries, ListingID: a.ListingID,
+		OwnershipPeriodID: a.period.ID, StartAt: a.StartAt, EndAt: a.EndAt, Currency: a.Currency, Financials: a.figures,
+	}
+}

@@ -1,0 +1,241 @@
+package statement
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+var errHistoricRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
+
+// arrival is a statement on its way in. Its lines may be elsewhere.
+type arrival struct {
+	*Historic
+	path    []any // in the request
+	payouts bool  // there is a payout among the lines
+
+	id       id.ID
+	replaces *historicKnown
+	period   *listing.Period
+	layout   *layout.Design
+	figures  HistoricFinancials
+	entries  int
+}
+
+// arrivals are the statements of one import. Shared says that live postings to their ownership periods go on meanwhile, which suits an
+// import that takes a while.
+type arrivals struct {
+	all          []*arrival
+	shared       bool
+	distribution id.ID // the account of payouts
+}
+
+func (s *arrivals) find(f *findings, wrong func(*arrival) bool, message, code string, rest ...any) {
+	for _, a := range s.all {
+		if wrong(a) {
+			f.add(message, code, a.path, rest...)
+		}
+	}
+}
+
+// historicKnown is a statement that has the reference of an arrival.
+type historicKnown struct {
+	ID                id.ID
+	UniqueRef         string
+	Imported          bool
+	ListingID         id.ID
+	Status            Status
+	OwnershipPeriodID id.ID
+	Currency          string
+	StartAt           day.Day
+	Paid              bool // payouts are linked to it
+}
+
+// moved reports whether a replaced statement leaves its place in the chain.
+func (a *arrival) moved() bool {
+	k := a.replaces
+	return k != nil && (k.OwnershipPeriodID != a.period.ID || k.Currency != a.Currency || k.StartAt != a.StartAt)
+}
+
+// reopens reports whether a replaced statement is published no more.
+func (a *arrival) reopens() bool {
+	return a.replaces != nil && a.replaces.Status == Published && Status(a.Status) != Published
+}
+
+// place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is replaced until the
+// transaction ends. Failures in order: an unknown listing; no single ownership period over the range; payouts without members or without an
+// account for them; no layout; a reference of a live statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
+func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
+	if err := s.findPeriods(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.findMoney(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.findLayouts(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.findKnown(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.keepOrder(ctx, tx); err != nil {
+		return err
+	}
+	return s.keepApart(ctx, tx)
+}
+
+func (s *arrivals) listings() []id.ID {
+	out := make([]id.ID, len(s.all))
+	for i, a := range s.all {
+		out[i] = a.ListingID
+	}
+	slices.SortFunc(out, id.ID.Compare)
+	return slices.Compact(out)
+}
+
+// findPeriods gives each statement the ownership period that covers all of its days.
+func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
+	listings := s.listings()
+	known, err := lockHistoricListings(ctx, tx, listings, s.shared)
+	if err != nil {
+		return err
+	}
+	periods, err := listing.Periods(ctx, tx, listings) // read under the lock
+	if err != nil {
+		return err
+	}
+	var f findings
+	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, "Listing is not known", "notFound", "listingId")
+	if err := f.err(); err != nil {
+		return err
+	}
+	s.find(&f, func(a *arrival) bool {
+		a.period = listing.Covering(periods[a.ListingID], a.StartAt)
+		return a.period == nil || !a.period.Covers(a.EndAt)
+	}, "No ownership period of the listing covers the whole statement", "ownershipPeriodMissing", "listingId")
+	return f.err()
+}
+
+// findMoney makes sure that payouts have somebody to go to and an account. Rules HST-28 and HST-30.
+func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
+	var f findings
+	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, "The ownership period has no members", "ownershipMembersMissing", "listingId")
+	if err := f.err(); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(s.all, func(a *arrival) bool { return a.payouts }) {
+		return nil
+	}
+	assigned, err := account.Assigned(ctx, tx)
+	if err != nil {
+		return err
+	}
+	s.distribution = assigned[account.PayoutDistribution]
+	return account.Require(assigned, account.PayoutDistribution)
+}
+
+// findLayouts takes the layout of each listing, or the default, as it is now. Rules HST-31 and HST-32.
+func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
+	layouts, err := layout.Stored(ctx, tx, s.listings())
+	if err != nil {
+		return err
+	}
+	var f findings
+	s.find(&f, func(a *arrival) bool {
+		a.layout = layouts[a.ListingID]
+		return a.layout == nil
+	}, "The listing has no statement layout and the team has no default", "statementLayoutMissing", "listingId")
+	return f.err()
+}
+
+// findKnown tells replacements from new statements. Rules HST-44 and HST-47.
+func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
+	known, err := historicByRef(ctx, tx, s.all)
+	if err != nil {
+		return err
+	}
+	var foreign findings
+	for _, a := range s.all {
+		k := known[a.UniqueRef]
+		if k == nil {
+			a.id = tx.NewID()
+			continue
+		}
+		switch {
+		case !k.Imported:
+			foreign.add("The reference belongs to a statement that was not imported", "duplicateUniqueRef", a.path, "uniqueRef")
+		case k.ListingID != a.ListingID:
+			foreign.add("The reference belongs to a statement of another listing", "duplicateUniqueRef", a.path, "uniqueRef")
+		}
+		a.id, a.replaces = k.ID, k
+	}
+	if len(foreign) > 0 {
+		return errHistoricRef.At(foreign...)
+	}
+	for _, a := range s.all {
+		k := a.replaces
+		if k != nil && k.Paid && (a.reopens() || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
+			return errPaid.With(map[string]any{"statementIds": []id.ID{k.ID}})
+		}
+	}
+	return nil
+}
+
+// keepOrder refuses a statement in front of a live one that is saved: the live ones rest on what came before them. Imported ones tell their
+// own balances and come in any order, and one that is replaced keeps its place; it is reopened or published as any other is, after the live
+// ones. Rules STM-03 and STM-04.
+func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
+	var at []key
+	for _, a := range s.all {
+		if a.replaces == nil || a.moved() || a.replaces.Status != Status(a.Status) {
+			at = append(at, key{a.period.ID, a.Currency, a.StartAt})
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	later, err := liveAfter(ctx, tx, at)
+	if err != nil || later == nil {
+		return err
+	}
+	later.NextAction = "returnStatementsToDraft"
+	return errFuture.With(*later)
+}
+
+// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import. Rule HST-49.
+func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
+	var f findings
+	const message, code = "The days overlap those of another statement of the ownership period", "statementExists"
+	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
+	last := map[Chain]*arrival{}
+	for _, a := range byDay {
+		c := Chain{a.period.ID, a.Currency}
+		before := last[c]
+		if before != nil && !a.StartAt.After(before.EndAt) {
+			f.add(message, code, a.path, "startAt")
+		}
+		if before == nil || a.EndAt.After(before.EndAt) {
+			last[c] = a
+		}
+	}
+	clashes, err := historicOverlaps(ctx, tx, s.all)
+	if err != nil {
+		return err
+	}
+	ids := []id.ID{}
+	for _, c := range clashes {
+		f.add(message, code, s.all[c.At-1].path, "startAt")
+		ids = append(ids, c.ID)
+	}
+	if len(f) == 0 {
+		return nil
+	}
+	return errExists.With(map[string]any{"statementIds": ids}).At(f...)
+}

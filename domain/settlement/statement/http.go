@@ -1,0 +1,310 @@
+package statement
+
+import (
+	"context"
+	"strings"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links, which owners need.
+func endpoints(linkers ...Linker) []api.Endpoint {
+	var shown detailed
+	if len(linkers) > 0 {
+		shown.link = linkers[0]
+	}
+	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statements", ID: "listStatements", Tag: "Statements", Summary: "List owner statements, drafts included",
+			Doc: "One statement per ownership period, month and currency, from the team's first statement month to the current one. " +
+				"Owners see the published statements of their ownership periods, and drafts when the team shows them.",
+			Scopes: []string{"statements:read"}, Open: readers,
+		}, listStatements),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statements/{id}", ID: "getStatement", Tag: "Statements", Summary: "Read an owner statement with its lines",
+			Doc:    "Takes the id of a saved statement or of a draft. Owners always get the owner's view, which leaves out the drill-downs.",
+			Scopes: []string{"statements:read"}, Open: readers,
+		}, shown.get),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/statements/{id}/difference", ID: "getStatementDifference", Tag: "Statements", Summary: "Compare an owner statement with what was published",
+			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last published version that was " +
+				"reopened. A published statement that was never reopened differs in nothing. Fails with 404 for one that was never published.",
+			Scopes: []string{"statements:read"},
+		}, readDifference),
+		api.Write(api.Endpoint{
+			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
+			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
+				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
+				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; with 409 statementExists when a " +
+				"selected statement is saved already (without a selection: when all are); with 409 statementFutureExists while a later statement of " +
+				"an ownership period is saved; with 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated " +
+				"(context.operationIds: wait for them, then read the statements again); when publishing, with 409 previousStatementsOpen while an earlier month is not published. " +
+				"Further with 409 historicalImportPending while statements are being imported, and with 400 statementHasBlockingIssues when one has an " +
+				"issue of severity error (context.issues). Nothing is saved when it fails. emailDelivery tells the owners of what becomes published.",
+			Scopes: []string{"statements:write"}, DryRun: true, Status: 201,
+		}, createStatements),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
+			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. " +
+				"Status published needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership " +
+				"period is saved, JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being " +
+				"recalculated (context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not published, statementHasPayouts when a statement with linked " +
+				"payouts would be reopened, historicalImportPending when it would be published while statements are being imported; with 400 " +
+				"statementHasBlockingIssues when it would be saved or published with an issue of severity error (context.issues), and for an " +
+				"imported statement that would become a draft. The status that it has already changes nothing. Reopening keeps what was published: " +
+				"see getStatementDifference.",
+			Scopes: []string{"statements:write"}, DryRun: true,
+		}, updateStatement),
+		api.Write(api.Endpoint{
+			Method: "DELETE", Path: "/statements/{id}", ID: "deleteStatement", Tag: "Statements", Summary: "Return an owner statement to draft",
+			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with 403 statementPublished for a published statement without " +
+				"onLocked=unlockAndDelete, then as returning it to draft does.",
+			Scopes: []string{"statements:delete"}, DryRun: true,
+		}, deleteStatement),
+		shown.previewEndpoint(),
+	}
+}
+
+type listInput struct {
+	Filter
+	page.Params
+	operation.Include
+	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
+}
+
+func listStatements(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Statement], error) {
+	found, err := list(ctx, tx, &in.Filter, in.Params, in.ViewAs == "owner")
+	if err != nil || !in.Operations() {
+		return found, err
+	}
+	return found, operation.Embed(ctx, tx, operation.Statement, found.Data, func(s *Statement) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
+}
+
+type idInput struct {
+	ID id.ID `path:"id"`
+}
+
+type detailed struct{ link Linker }
+
+type getInput struct {
+	ID     id.ID  `path:"id"`
+	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
+}
+
+func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
+	d, err := read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.Owner != nil)
+	if err != nil {
+		return nil, err
+	}
+	s.link.sign(tx, d.Attachments)
+	return d, nil
+}
+
+// Create is the month to save.
+type Create struct {
+	Month            day.Month `json:"month" doc:"YYYY-MM."`
+	Currency         *string   `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Only statements of this currency."`
+	Status           *Status   `json:"status,omitempty" enum:"draft,inReview,published" doc:"inReview when absent; draft is refused, since it is not stored."`
+	ListingPeriodIDs []id.ID   `json:"listingPeriodIds,omitempty" maxItems:"5000" doc:"Ownership periods; all of the team's when absent or empty."`
+	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when the statements are published."`
+}
+
+// Resolve refuses to store a draft.
+func (c *Create) Resolve() []apierr.Issue {
+	if c.status() == Draft {
+		return []apierr.Issue{{Message: "A draft is not stored", Code: "notStorable", Path: []any{"status"}, Schema: "body"}}
+	}
+	return nil
+}
+
+func (c *Create) status() Status {
+	if c.Status == nil {
+		return InReview
+	}
+	return *c.Status
+}
+
+type createInput struct{ Body Create }
+
+// List is a list of statements.
+type List struct {
+	Data []Statement `json:"data"`
+}
+
+func createStatements(ctx context.Context, tx *db.Tx, in *createInput) (*List, error) {
+	return Save(ctx, tx, &in.Body)
+}
+
+// Save saves the owner statements of a month. It fails as createStatements does.
+func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
+	if err := mayPublishAtAll(tx, c.status()); err != nil {
+		return nil, err
+	}
+	if err := checkMonth(ctx, tx, c.Month); err != nil {
+		return nil, err
+	}
+	drafts, err := chosen(ctx, tx, c)
+	if err != nil {
+		return nil, err
+	}
+	in := intent{to: c.status(), email: c.EmailDelivery}
+	if err := refuse(ctx, tx, drafts, in); err != nil {
+		return nil, err
+	}
+	if err := apply(ctx, tx, drafts, in); err != nil {
+		return nil, err
+	}
+	rows, err := rowsAt(ctx, tx, keysOf(drafts))
+	if err != nil {
+		return nil, err
+	}
+	statements, err := tell(ctx, tx, rows, false)
+	if err != nil {
+		return nil, err
+	}
+	return &List{Data: statements}, nil
+}
+
+// checkMonth refuses months that have no statements: those before the team's first and those to come.
+func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
+	terms, err := termsOf(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if start := terms.StatementStartAt; start != nil && month.Compare(start.Month()) < 0 {
+		return errBefore.With(map[string]any{"statementStartAt": *start})
+	}
+	if month.Compare(day.Of(tx.Now).Month()) > 0 {
+		return apierr.BadRequest.At(apierr.Issue{Message: "The month has not begun", Code: "future", Path: []any{"month"}, Schema: "body"})
+	}
+	return nil
+}
+
+// chosen locks the ownership periods of a request and gives the drafts to save. With a selection every period must be there and have a draft
+// of the month; without one what is saved already is passed over, unless nothing else is left.
+func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
+	locked, err := lockPeriods(ctx, tx, c.ListingPeriodIDs)
+	if err != nil {
+		return nil, err
+	}
+	f := Filter{Month: &c.Month, PeriodIDs: page.Only(c.ListingPeriodIDs...), Sort: "listing"}
+	if c.Currency != nil {
+		f.Currency = strings.ToLower(*c.Currency)
+	}
+	rows, err := selectRows(ctx, tx, &f)
+	if err != nil {
+		return nil, err
+	}
+	if issues := c.outside(locked, rows); len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	var drafts []row
+	var saved []id.ID
+	for i := range rows {
+		if rows[i].Status == Draft {
+			drafts = append(drafts, rows[i])
+		} else {
+			saved = append(saved, rows[i].ID)
+		}
+	}
+	if len(saved) > 0 && (len(c.ListingPeriodIDs) > 0 || len(drafts) == 0) {
+		return nil, errExists.With(map[string]any{"statementIds": saved})
+	}
+	return drafts, nil
+}
+
+// outside finds the selected periods that do not exist or have no statement of the month.
+func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
+	known, has := map[id.ID]bool{}, map[id.ID]bool{}
+	for _, period := range locked {
+		known[period] = true
+	}
+	for i := range rows {
+		has[rows[i].OwnershipPeriodID] = true
+	}
+	var issues []apierr.Issue
+	for i, period := range c.ListingPeriodIDs {
+		path := []any{"listingPeriodIds", i}
+		switch {
+		case !known[period]:
+			issues = append(issues, apierr.Issue{Message: "Ownership period is not known", Code: "notFound", Path: path, Schema: "body"})
+		case !has[period]:
+			issues = append(issues, apierr.Issue{Message: "Ownership period has no such statement in the month", Code: "outsidePeriod", Path: path, Schema: "body"})
+		}
+	}
+	return issues
+}
+
+// mayPublishAtAll asks for the scope that publishing needs beside that of the route.
+func mayPublishAtAll(tx *db.Tx, status Status) error {
+	if status == Published && !tx.Actor.Has("statements:publish") {
+		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"statements:publish"}})
+	}
+	return nil
+}
+
+// Update is the status that a statement is to have.
+type Update struct {
+	Status        Status `json:"status"`
+	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when this publishes the statement."`
+}
+
+type updateInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statement, error) {
+	if err := mayPublishAtAll(tx, in.Body.Status); err != nil {
+		return nil, err
+	}
+	r, err := one(ctx, tx, in.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(ctx, tx, r, intent{to: in.Body.Status, email: in.Body.EmailDelivery}); err != nil {
+		return nil, err
+	}
+	rows, err := rowsAt(ctx, tx, []key{r.key()})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 { // returned to draft in a month that the team's statements do not reach any more
+		r.ID, r.ShortRef, r.Status, r.PublishedAt = id.Zero, nil, Draft, nil
+		rows = []row{*r}
+	}
+	statements, err := tell(ctx, tx, rows, false)
+	if err != nil {
+		return nil, err
+	}
+	return &statements[0], nil
+}
+
+type deleteInput struct {
+	ID       id.ID  `path:"id"`
+	OnLocked string `query:"onLocked" enum:"unlockAndDelete" doc:"Needed for a published and for an imported statement."`
+}
+
+func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	r, err := one(ctx, tx, in.ID, true)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == Draft {
+		return nil, apierr.NotFound
+	}
+	if (r.Status == Published || r.Imported) && in.OnLocked == "" {
+		return nil, errLocked.With(map[string]any{"lockReason": "statement", "statementIds": []id.ID{r.ID}})
+	}
+	if err := change(ctx, tx, r, intent{to: Draft, discard: true}); err != nil {
+		return nil, err
+	}
+	return &api.None{}, nil
+}

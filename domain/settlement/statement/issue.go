@@ -1,0 +1,322 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// The severities of an issue: a computed statement with an error is not saved. An imported one is as it is, so what is found is a warning.
+const (
+	severityError   = "error"
+	severityWarning = "warning"
+)
+
+// The codes of issues. Rules ERR-112 to ERR-114.
+const (
+	issueLayoutMismatch = "netRevenueLayoutMismatch"
+	issueUnassigned     = "line_unassignedAccount"
+	issueEmptyColumns   = "emptyJournalEntryAccountIds"
+	issueMismatchStart  = "balanceMismatch_start"
+	issueMismatchEnd    = "balanceMismatch_end"
+)
+
+// blockingIssues are those that keep a statement from being saved.
+func blockingIssues(issues []Issue) []Issue {
+	var out []Issue
+	for i := range issues {
+		if issues[i].Severity == severityError {
+			out = append(out, issues[i])
+		}
+	}
+	return out
+}
+
+func (r *row) issue(code string, context map[string]any) Issue {
+	if r.Imported {
+		return Issue{Code: code, Severity: severityWarning, Context: context}
+	}
+	return Issue{Code: code, Severity: severityError, Context: context}
+}
+
+// paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement is paid otherwise. They
+// say nothing of the figures, so that they keep no statement from being saved.
+func paymentIssues(s *Statement, payouts []linkedPayout) []Issue {
+	var issues []Issue
+	for i := range payouts {
+		p := &payouts[i]
+		if p.PaymentID == nil || p.Missing == 0 && (s.Payment.Status == Paid || s.Payment.Status == Overpaid) {
+			continue
+		}
+		severity := severityError
+		if p.Code == transaction.AwaitingApproval {
+			severity = severityWarning
+		}
+		issues = append(issues, Issue{Code: p.Code, Severity: severity, Context: map[string]any{
+			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
+		}})
+	}
+	return issues
+}
+
+// issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn. The layout of a saved
+// computed statement is not looked at again: neither it nor the entries have changed since it fitted.
+func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]Issue, error) {
+	out := map[id.ID][]Issue{}
+	if err := chainIssues(ctx, tx, rows, out); err != nil {
+		return nil, err
+	}
+	laidOut := make([]row, 0, len(rows))
+	for i := range rows {
+		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
+			laidOut = append(laidOut, rows[i])
+		}
+	}
+	if len(laidOut) == 0 {
+		return out, nil
+	}
+	sums, err := accountSumsOf(ctx, tx, laidOut)
+	if err != nil {
+		return nil, err
+	}
+	frozen, err := frozenOf(ctx, tx, laidOut)
+	if err != nil {
+		return nil, err
+	}
+	for i := range laidOut {
+		r := &laidOut[i]
+		design := r.design
+		if design == nil {
+			design = frozen[r.ID]
+		}
+		if design != nil {
+			out[r.id()] = append(out[r.id()], r.layoutIssues(design, sums[r.id()])...)
+		}
+	}
+	return out, nil
+}
+
+// layoutIssues are what a layout leaves out of a statement. The entries may be summed up by section and account.
+func (r *row) layoutIssues(design *layout.Design, entries []layout.Entry) []Issue {
+	var issues []Issue
+	shown, f := design.Render(entries, false), r.financials()
+	if shown.NetRevenue != f.NetRevenue {
+		issues = append(issues, r.issue(issueLayoutMismatch, map[string]any{
+			"netRevenue": f.NetRevenue, "layoutNetRevenue": shown.NetRevenue, "difference": shown.NetRevenue - f.NetRevenue,
+		}))
+	}
+	if len(shown.Unplaced) > 0 {
+		issues = append(issues, r.issue(issueUnassigned, map[string]any{"accountIds": shown.Unplaced}))
+	}
+	if len(shown.EmptyColumns) > 0 {
+		issues = append(issues, r.issue(issueEmptyColumns, map[string]any{"affected": shown.EmptyColumns}))
+	}
+	return issues
+}
+
+// predecessor is the last stored statement before another of its chain.
+type predecessor struct {
+	Place      int64
+	ID         id.ID
+	EndAt      day.Day
+	BalanceEnd money.Cents
+	Imported   bool
+	// Rest is what was booked in the month of an imported one after its last day: that month has no draft to tell it.
+	Rest money.Cents
+}
+
+// chainIssues finds where balances do not follow from each other.
+func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]Issue) error {
+	before, err := predecessorsOf(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	if err := drawGaps(ctx, tx, rows, before); err != nil {
+		return err
+	}
+	for i := range rows {
+		r, f := &rows[i], rows[i].financials()
+		if derived := f.complete().BalanceEnd; r.Imported && f.BalanceEnd != derived {
+			out[r.id()] = append(out[r.id()], r.issue(issueMismatchEnd, map[string]any{
+				"balanceEnd": f.BalanceEnd, "expectedBalanceEnd": derived, "difference": f.BalanceEnd - derived,
+			}))
+		}
+		p := before[r.key()]
+		if p == nil {
+			continue
+		}
+		if expected := p.expected(r); f.BalanceStart != expected {
+			out[r.id()] = append(out[r.id()], r.issue(issueMismatchStart, map[string]any{
+				"balanceStart": f.BalanceStart, "expectedBalanceStart": expected, "difference": f.BalanceStart - expected, "previousStatementId": p.ID,
+			}))
+		}
+	}
+	return nil
+}
+
+// expected is what a statement is to start with after its predecessor: the balance that one ended with and what was booked between the two.
+// Opening balances add to it, save after an imported statement, whose balance they bring into the books.
+func (p *predecessor) expected(r *row) money.Cents {
+	expected := p.BalanceEnd
+	if r.Imported {
+		return expected
+	}
+	expected += p.Rest
+	for i := range r.months {
+		m := &r.months[i]
+		if !m.Month.After(p.EndAt) || m.Month.After(r.StartAt) {
+			continue
+		}
+		if m.Month.Before(r.StartAt) {
+			expected += m.NetRevenue + m.Expenses + m.Payouts
+		}
+		if !p.Imported {
+			expected += m.Opening
+		}
+	}
+	return expected
+}
+
+func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predecessor, error) {
+	at := keysOf(rows)
+	periods, currencies, starts := columns(at)
+	found, err := db.Select[predecessor](ctx, tx, `
+		select k.place, p.* from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
+		cross join lateral (
+			select v.id, v.end_at, v.balance_end, v.imported, case when v.imported and v.end_at < m.last_day then coalesce((
+				select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at > v.end_at and e.txn_at <= m.last_day
+					and e.account_id is distinct from s.opening), 0) else 0 end::bigint as rest
+			from statement v cross join lateral (select (date_trunc('month', v.end_at::timestamp) + interval '1 month')::date - 1 as last_day) m
+			where v.team_id = @team and v.ownership_period_id = k.period and v.currency = k.currency and v.start_at < k.start_at
+			order by v.start_at desc limit 1
+		) p`, db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
+	if err != nil {
+		return nil, fmt.Errorf("find previous statements: %w", err)
+	}
+	out := make(map[key]*predecessor, len(found))
+	for i := range found {
+		out[at[found[i].Place-1]] = &found[i]
+	}
+	return out, nil
+}
+
+// drawGaps reads the months of saved statements that do not simply go on where the one before them ended; those are few.
+func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
+	var periods []id.ID
+	var last day.Day
+	gap := func(r *row) bool {
+		p := before[r.key()]
+		return !r.isDraft() && !r.Imported && p != nil && (p.BalanceEnd != r.BalanceStart || p.EndAt.AddDays(1) != r.StartAt)
+	}
+	for i := range rows {
+		if r := &rows[i]; gap(r) {
+			periods = append(periods, r.OwnershipPeriodID)
+			if r.EndAt.After(last) {
+				last = r.EndAt
+			}
+		}
+	}
+	if len(periods) == 0 {
+		return nil
+	}
+	added, err := sumsOf(ctx, tx, once(periods), last)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if r := &rows[i]; gap(r) {
+			r.months = added[Chain{r.OwnershipPeriodID, r.Currency}]
+		}
+	}
+	return nil
+}
+
+// accountSum is what the entries of a statement come to on one account.
+type accountSum struct {
+	StatementID       id.ID // of a saved statement
+	OwnershipPeriodID id.ID
+	Currency          string
+	Month             *day.Day
+	Section           Section
+	AccountID         id.ID
+	AccountName       string
+	AccountCode       string
+	Classification    string
+	Total             money.Cents
+}
+
+func (s *accountSum) entry() layout.Entry {
+	return layout.Entry{
+		Section: string(s.Section), AccountID: s.AccountID, AccountName: s.AccountName, AccountCode: s.AccountCode,
+		Classification: s.Classification, Total: s.Total,
+	}
+}
+
+// accountSumsOf adds up the entries of statements by section and account.
+func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layout.Entry, error) {
+	var periods, saved []id.ID
+	wanted := map[key]bool{}
+	var first, last *day.Day
+	for i := range rows {
+		r := &rows[i]
+		if !r.isDraft() {
+			saved = append(saved, r.ID)
+			continue
+		}
+		periods = append(periods, r.OwnershipPeriodID)
+		wanted[r.key()] = true
+		if first == nil || r.StartAt.Before(*first) {
+			first = &r.StartAt
+		}
+		if last == nil || r.EndAt.After(*last) {
+			last = &r.EndAt
+		}
+	}
+	found, err := db.Select[accountSum](ctx, tx, `
+		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
+			c.classification, e.total
+		from (
+			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cent_total)::bigint as total
+			from (
+				select null::uuid as statement_id, e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date as month,
+					`+section+` as section, e.account_id, e.cent_total
+				from ledger_entry e cross join `+specialAccounts+`
+				left join transaction x on x.team_id = @team and x.id = e.transaction_id
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at between @first::date and @last::date
+				union all
+				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total
+				from ledger_entry e cross join `+specialAccounts+`
+				left join transaction x on x.team_id = @team and x.id = e.transaction_id
+				where e.team_id = @team and e.statement_id = any(@saved)
+			) e where e.section <> 'balanceStart' group by 1, 2, 3, 4, 5, 6
+		) e
+		join account a on a.team_id = @team and a.id = e.account_id
+		join account_category c on c.team_id = @team and c.id = a.category_id
+		order by a.code, a.name, a.id`,
+		db.Args{"team": tx.Team, "periods": once(periods), "first": first, "last": last, "saved": saved})
+	if err != nil {
+		return nil, fmt.Errorf("add up statements by account: %w", err)
+	}
+	out := map[id.ID][]layout.Entry{}
+	for i := range found {
+		s := &found[i]
+		at := s.StatementID
+		if at.IsZero() {
+			draft := key{s.OwnershipPeriodID, s.Currency, *s.Month}
+			if !wanted[draft] {
+				continue
+			}
+			at = draft.ID()
+		}
+		out[at] = append(out[at], s.entry())
+	}
+	return out, nil
+}

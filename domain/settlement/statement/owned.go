@@ -1,0 +1,199 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Chain names the statements that follow each other: those of one ownership period in one currency.
+type Chain struct {
+	OwnershipPeriodID id.ID
+	Currency          string
+}
+
+// Owned is what the owners of a chain have on a day.
+type Owned struct {
+	// Available is their balance by the books, less the reserve; Collected is that less what guests still owe on stays counted in it.
+	Available, Collected money.Cents
+}
+
+// OwnedOn reads what the owners of chains have at the end of a day. Payouts that are booked for a later day have been decided on, so they are
+// taken off already. The reserve is there for costs: those that came after the last saved statement are taken from it first, so that what a
+// statement makes available stays so while the balance covers it. Of the reserves of that statement and of the period now, the smaller counts:
+// one that was lowered is free.
+func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Chain]Owned, error) {
+	out := make(map[Chain]Owned, len(chains))
+	if len(chains) == 0 {
+		return out, nil
+	}
+	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]day.Day, len(chains))
+	for i, c := range chains {
+		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, on
+	}
+	type row struct {
+		OwnershipPeriodID id.ID
+		Currency          string
+		Available         money.Cents
+	}
+	// What a saved statement ends with holds all that came before, so only what came after it is added up.
+	rows, err := db.Select[row](ctx, tx, `
+		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then coalesce(p.reserve, 0)
+			else greatest(0, least(s.reserve, coalesce(p.reserve, 0)) - greatest(0, -b.earned)) end)::bigint as available
+		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
+		join listing_ownership_period p on p.team_id = @team and p.id = k.period
+		left join lateral (
+			select balance_end, reserve, end_at from statement
+			where team_id = @team and ownership_period_id = k.period and currency = k.currency and end_at <= @on order by end_at desc limit 1) s on true
+		cross join lateral (
+			select coalesce(s.balance_end, 0) - coalesce(sum(x.cents) filter (where x.at <= @on), 0)
+					- greatest(0, coalesce(sum(x.cents) filter (where x.at > @on and x.payout), 0)) as balance,
+				coalesce(-sum(x.cents) filter (where x.at <= @on and not x.payout), 0) as earned
+			from (
+				select e.cent_total as cents, e.txn_at as at, e.account_id is not distinct from a.payout as payout
+				from ledger_entry e cross join `+payoutAccount+`
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= coalesce(s.end_at + 1, '-infinity')) x) b`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "on": on})
+	if err != nil {
+		return nil, fmt.Errorf("read what owners have: %w", err)
+	}
+	owed, err := uncollected(ctx, tx, periods, currencies, until)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		c := Chain{r.OwnershipPeriodID, r.Currency}
+		out[c] = Owned{Available: r.Available, Collected: r.Available}
+	}
+	for i, c := range chains {
+		o := out[c]
+		o.Collected = o.Available - owed[i]
+		out[c] = o
+	}
+	return out, nil
+}
+
+const payoutAccount = `(select
+	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
+
+// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that pays for them, still owe
+// today: of a stay what is open on it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up
+// for nobody else. Chains are those at the same place of periods, currencies and until.
+func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []string, until []day.Day) ([]money.Cents, error) {
+	out := make([]money.Cents, len(periods))
+	if len(periods) == 0 {
+		return out, nil
+	}
+	owed, err := owedOnStays(ctx, tx, once(periods))
+	if err != nil || len(owed) == 0 {
+		return out, err
+	}
+	brought, err := broughtBy(ctx, tx, once(periods), owed)
+	if err != nil {
+		return nil, err
+	}
+	for i, period := range periods {
+		for of, earnings := range brought[Chain{period, currencies[i]}] {
+			var cents money.Cents
+			for _, e := range earnings {
+				if !e.TxnAt.After(until[i]) {
+					cents += e.Cents
+				}
+			}
+			out[i] += max(0, min(cents, owed[of]))
+		}
+	}
+	return out, nil
+}
+
+// debt names what guests owe on a stay in one currency.
+type debt struct {
+	ReservationID id.ID
+	Currency      string
+}
+
+// owedOnStays is what guests owe today on the stays that brought the owners of ownership periods something.
+func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
+	type row struct {
+		debt
+
+		Cents money.Cents
+	}
+	// The stays are an array, so that they are looked up one by one whatever the planner expects of them.
+	rows, err := db.Select[row](ctx, tx, `
+		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
+		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
+			and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
+			and e.reservation_id = any(array(
+				select distinct e.reservation_id from ledger_entry e
+				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null))
+		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
+	if err != nil {
+		return nil, fmt.Errorf("read what guests owe: %w", err)
+	}
+	owed := make(map[debt]money.Cents, len(rows))
+	for _, r := range rows {
+		owed[r.debt] = r.Cents
+	}
+	return owed, nil
+}
+
+// earning is what a stay brought the owners of a chain on a day.
+type earning struct {
+	TxnAt day.Day
+	Cents money.Cents
+}
+
+// broughtBy is what stays on which guests owe something brought the owners of ownership periods.
+func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]money.Cents) (map[Chain]map[debt][]earning, error) {
+	type row struct {
+		earning
+
+		OwnershipPeriodID, ReservationID id.ID
+		Currency                         string
+	}
+	stays := make([]id.ID, 0, len(owed))
+	for of := range owed {
+		stays = append(stays, of.ReservationID)
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
+		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
+		db.Args{"team": tx.Team, "periods": periods, "stays": stays})
+	if err != nil {
+		return nil, fmt.Errorf("read what stays brought: %w", err)
+	}
+	brought := map[Chain]map[debt][]earning{}
+	for _, r := range rows {
+		c, of := Chain{r.OwnershipPeriodID, r.Currency}, debt{r.ReservationID, r.Currency}
+		if brought[c] == nil {
+			brought[c] = map[debt][]earning{}
+		}
+		brought[c][of] = append(brought[c][of], r.earning)
+	}
+	return brought, nil
+}
+
+// uncollectedOf is uncollected for the statements of rows; what an imported one tells was collected by somebody else.
+func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
+	var ids, periods []id.ID
+	var currencies []string
+	var until []day.Day
+	for i := range rows {
+		if r := &rows[i]; !r.Imported {
+			ids, periods = append(ids, r.id()), append(periods, r.OwnershipPeriodID)
+			currencies, until = append(currencies, r.Currency), append(until, r.EndAt)
+		}
+	}
+	owed, err := uncollected(ctx, tx, periods, currencies, until)
+	out := make(map[id.ID]money.Cents, len(ids))
+	for i, cents := range owed {
+		out[ids[i]] = cents
+	}
+	return out, err
+}

@@ -1,0 +1,100 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Payable is a statement as payouts see it.
+type Payable struct {
+	ID                id.ID
+	OwnershipPeriodID id.ID
+	ListingID         id.ID
+	Currency          string
+	StartAt, EndAt    day.Day
+	Status            Status
+	Financials        Funds
+	// Shares divide the available balance among the members.
+	Shares []Share
+	// Received is what the payouts that name the statement have brought by the books.
+	Received      money.Cents
+	JournalStatus ledger.JournalStatus
+
+	history *history // that of all payables of the chain
+}
+
+// Left is what is still to be paid of each share, in their order: what payouts have left of it on this statement and on every later published
+// one of the ownership period and currency, since each of these contains what the earlier ones left unpaid. It is negative where it is due from
+// a member. Without members it has one part. What is booked counts as paid, whether it has arrived or not.
+func (p *Payable) Left() []money.Cents {
+	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
+	if i < 0 {
+		return make([]money.Cents, len(p.history.splits))
+	}
+	return p.history.balances[i].payable
+}
+
+// Unpaid is the available balance of the statement less all payouts that were booked since its end.
+func (p *Payable) Unpaid() money.Cents {
+	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
+	if i < 0 {
+		return 0
+	}
+	return p.history.balances[i].unpaid
+}
+
+// Pay takes into account that a member is paid on a day, on all payables that were read together.
+func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
+	p.history.pay(&distribution{ContactID: contact, Date: date, Since: date, Total: cents})
+	p.history.settle()
+}
+
+// Payables reads statements that money may be paid on, drafts included, in the order of the ids; ids that name none are left out. To pay them,
+// their rows are locked first: no one reopens a statement, or pays it, meanwhile.
+func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payable, error) {
+	if toPay {
+		if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,
+			db.Args{"team": tx.Team, "ids": ids}); err != nil {
+			return nil, fmt.Errorf("lock statements: %w", err)
+		}
+	}
+	at, err := resolve(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := rowsAt(ctx, tx, at)
+	if err != nil {
+		return nil, err
+	}
+	statements, histories, err := tellWith(ctx, tx, rows, false)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[id.ID]Payable, len(statements))
+	for i := range statements {
+		s := &statements[i]
+		var received money.Cents
+		for _, p := range s.Payouts {
+			received -= p.Total
+		}
+		byID[s.ID] = Payable{
+			ID: s.ID, OwnershipPeriodID: s.Ownership.ID, ListingID: s.Listing.ID, Currency: s.Currency, StartAt: s.StartAt, EndAt: s.EndAt,
+			Status: s.Status, Financials: s.Financials, Shares: s.Shares, Received: received,
+			JournalStatus: s.JournalStatus, history: histories.of(s.Ownership.ID, s.Currency),
+		}
+	}
+	out := make([]Payable, 0, len(ids))
+	for _, v := range ids {
+		if p, known := byID[v]; known {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// Preview is an unsaved layout and the statement to show it with.
+type Preview struct {
+	StatementID id.ID         `json:"statementId,omitzero" doc:"A saved statement or a draft; instead of a listing and a month."`
+	ListingID   id.ID         `json:"listingId,omitzero"`
+	Month       *day.Month    `json:"month,omitempty" doc:"YYYY-MM; with a listing."`
+	Currency    string        `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"With a listing; absent means the listing's default currency when it has such a statement."`
+	Layout      layout.Create `json:"layout" doc:"As createStatementLayout takes it; listingIds are checked; they and isDefault change nothing."`
+	ViewAs      string        `json:"viewAs,omitempty" enum:"manager,owner" doc:"Absent means manager."`
+}
+
+// Resolve asks for a statement or for a listing and a month, not both.
+func (p *Preview) Resolve() []apierr.Issue {
+	switch named := !p.ListingID.IsZero() || p.Month != nil || p.Currency != ""; {
+	case !p.StatementID.IsZero() && named:
+		return []apierr.Issue{{Message: "A statement is named by its id or by listing and month", Code: "conflict", Path: []any{"statementId"}, Schema: "body"}}
+	case !p.StatementID.IsZero():
+		return nil
+	case p.ListingID.IsZero():
+		return []apierr.Issue{{Message: "A statement or a listing is required", Code: "required", Path: []any{"statementId"}, Schema: "body"}}
+	case p.Month == nil:
+		return []apierr.Issue{{Message: "Value is required", Code: "required", Path: []any{"month"}, Schema: "body"}}
+	}
+	return nil
+}
+
+type previewInput struct{ Body Preview }
+
+func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Detail, error) {
+	p := &in.Body
+	r, err := p.statement(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	design, err := layout.Unsaved(ctx, tx, &p.Layout)
+	if err != nil {
+		return nil, below("layout", err)
+	}
+	if err := drawOne(ctx, tx, r); err != nil {
+		return nil, err
+	}
+	r.design = design
+	d, err := detail(ctx, tx, r, p.ViewAs == "owner")
+	if err != nil {
+		return nil, err
+	}
+	s.link.sign(tx, d.Attachments)
+	return d, nil
+}
+
+// statement finds the one to show. Of several ownership periods in the month it is the last one's.
+func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
+	unknown := func(field string) error {
+		return apierr.BadRequest.At(apierr.Issue{Message: "Statement is not known", Code: "notFound", Path: []any{field}, Schema: "body"})
+	}
+	if !p.StatementID.IsZero() {
+		r, err := one(ctx, tx, p.StatementID, false)
+		if errors.Is(err, apierr.NotFound) {
+			return nil, unknown("statementId")
+		}
+		return r, err
+	}
+	rows, err := selectRows(ctx, tx, &Filter{ListingIDs: page.Only(p.ListingID), Month: p.Month, Currency: strings.ToLower(p.Currency)})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, unknown("listingId")
+	}
+	best := &rows[0]
+	for i := range rows {
+		if r := &rows[i]; best.Currency != r.DefaultCurrency && r.Currency == r.DefaultCurrency || best.Currency == r.Currency && later(r, best) {
+			best = r
+		}
+	}
+	return best, nil
+}
+
+// later tells whether the ownership period of a row begins after another's; one without a beginning is the first.
+func later(r, o *row) bool {
+	return r.PeriodStartAt != nil && (o.PeriodStartAt == nil || r.PeriodStartAt.After(*o.PeriodStartAt))
+}
+
+// below puts the issues of a body that does not validate under the field that holds it.
+func below(field string, err error) error {
+	if !errors.Is(err, apierr.BadRequest) {
+		return err
+	}
+	issues := apierr.From(err).Issues()
+	for i := range issues {
+		issues[i].Path = append([]any{field}, issues[i].Path...)
+	}
+	return apierr.BadRequest.At(issues...).Because(err)
+}
+
+func (s detailed) previewEndpoint() api.Endpoint {
+	return api.Read(api.Endpoint{
+		Method: "POST", Path: "/statement-layouts/preview", ID: "previewStatementLayout", Tag: "Statement layouts", Summary: "Show a statement with an unsaved layout",
+		Doc: "The statement as getStatement tells it, drafts included, laid out by the layout of the body; issues are what it would bring. " +
+			"Nothing is kept. Fails with 400 for a statement that is not known or a layout that createStatementLayout would refuse, save for a " +
+			"name that is taken.",
+		Scopes: []string{"layouts:read", "statements:read"},
+	}, s.preview)
+}

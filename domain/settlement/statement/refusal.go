@@ -1,0 +1,319 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// intent is what is to become of statements.
+type intent struct {
+	to Status
+	// discard removes imported statements as well, which have no draft to return to.
+	discard bool
+	// email tells the owners of the statements that become published.
+	email bool
+}
+
+func (in intent) move(r *row) move { return moveTo(r.Status, in.to) }
+
+// refused is what a check finds: the error of each row that it refuses, and the one that tells it of all of them together.
+type refused struct {
+	each     map[id.ID]error
+	together error
+}
+
+// check is one of the rules that statements must meet before they are moved; of says which moves it is asked for.
+type check struct {
+	of   func(in intent, r *row) bool
+	find func(ctx context.Context, tx *db.Tx, rows []row) (refused, error)
+}
+
+// checks are the rules in the order in which they are told.
+func checks() []check {
+	finalizes := func(in intent, r *row) bool {
+		m := in.move(r)
+		return (m == create || m == publish) && !r.Imported
+	}
+	publishes := func(in intent, r *row) bool { return in.to == Published && in.move(r) != stay }
+	frees := func(in intent, r *row) bool { m := in.move(r); return m == withdraw || m == reopen }
+	return []check{
+		{func(in intent, r *row) bool { return r.Imported && in.to == Draft && !in.discard }, mayReturn},
+		{func(in intent, r *row) bool { return in.move(r) != stay }, mayChange},
+		{publishes, mayPublishYet},
+		{finalizes, mayFinalize},
+		{publishes, mayPublish},
+		{frees, mayReopen},
+		{finalizes, mayHold},
+	}
+}
+
+// refusals finds which of the rows may not be moved to a status, and why: by the id of the statement, the first rule that refuses it. Rows are
+// judged as they stand: one does not count for another of the same call. The caller holds the ownership periods.
+func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]error, error) {
+	out := map[id.ID]error{}
+	if err := drawToSave(ctx, tx, rows, to); err != nil {
+		return nil, err
+	}
+	for _, c := range checks() {
+		asked := make([]row, 0, len(rows))
+		for i := range rows {
+			if out[rows[i].id()] == nil && c.of(intent{to: to}, &rows[i]) {
+				asked = append(asked, rows[i])
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		found, err := c.find(ctx, tx, asked)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, found.each)
+	}
+	return out, nil
+}
+
+// refuse fails with the first rule that refuses any of the rows. The caller holds the ownership periods.
+func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
+	if err := drawToSave(ctx, tx, rows, in.to); err != nil {
+		return err
+	}
+	for _, c := range checks() {
+		asked := make([]row, 0, len(rows))
+		for i := range rows {
+			if c.of(in, &rows[i]) {
+				asked = append(asked, rows[i])
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		found, err := c.find(ctx, tx, asked)
+		if err != nil {
+			return err
+		}
+		if found.together != nil {
+			return found.together
+		}
+	}
+	return nil
+}
+
+// drawToSave draws the drafts that are to be saved once, for the checks and for storing them.
+func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
+	if to == Draft {
+		return nil
+	}
+	return draw(ctx, tx, rows)
+}
+
+// mayReturn refuses to return imported statements to draft: what they tell is in no book that a draft could be computed from.
+func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
+	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.Issue{
+		Message: "An imported statement has no draft; delete it instead", Code: "imported", Path: []any{"status"}, Schema: "body",
+	})}
+	for i := range rows {
+		r.each[rows[i].id()] = r.together
+	}
+	return r, nil
+}
+
+// Blocking names the statement in the way of a change. Rules STM-07 to STM-10.
+type Blocking struct {
+	ID         id.ID   `json:"blockingStatementId"`
+	StartAt    day.Day `json:"blockingStatementStartAt"`
+	Status     Status  `json:"blockingStatementStatus"`
+	NextAction string  `json:"nextAction" db:"-"`
+}
+
+// mayChange refuses a change of statements while a later one of their ownership period is saved. Of several the latest blocks: it is the
+// one that can be returned to draft first. Rules STM-02 to STM-06.
+func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	type later struct {
+		Place int64
+		Blocking
+	}
+	periods, _, starts := columns(keysOf(rows))
+	found, err := db.Select[later](ctx, tx, `
+		select k.place, o.* from unnest(@periods::uuid[], @starts::date[]) with ordinality k (period, start_at, place)
+		cross join lateral (
+			select s.id, s.start_at, s.status from statement s
+			where s.team_id = @team and s.ownership_period_id = k.period and s.start_at > k.start_at
+			order by s.start_at desc, s.id limit 1
+		) o order by o.start_at desc, o.id`,
+		db.Args{"team": tx.Team, "periods": periods, "starts": starts})
+	if err != nil {
+		return refused{}, fmt.Errorf("find later statements: %w", err)
+	}
+	r := refused{each: map[id.ID]error{}}
+	for _, o := range found {
+		o.NextAction = "returnStatementsToDraft"
+		refusal := errFuture.With(o.Blocking)
+		r.each[rows[o.Place-1].id()] = refusal
+		if r.together == nil {
+			r.together = refusal
+		}
+	}
+	return r, nil
+}
+
+// mayPublishYet refuses to publish while statements of the time before the books are still being imported. Rule RSN-23.
+func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	pending, err := db.Select[id.ID](ctx, tx, `
+		select id from operation where team_id = @team and status in ('queued', 'running')
+			and type in ('historical-statement-import', 'vri-statement-import') order by id`, db.Args{"team": tx.Team})
+	if err != nil {
+		return refused{}, fmt.Errorf("find statement imports: %w", err)
+	}
+	if len(pending) == 0 {
+		return refused{}, nil
+	}
+	r := refused{each: map[id.ID]error{}, together: errImporting.With(map[string]any{"operationIds": pending})}
+	for i := range rows {
+		r.each[rows[i].id()] = r.together
+	}
+	return r, nil
+}
+
+// mayFinalize refuses to save or publish statements while journals under them are not current. Repeating the request as it is does not help
+// before the operations have settled, so it does not invite to. Journals that only locks keep from changing are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
+func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	statuses, err := ledger.StatusOfListings(ctx, tx, listingsOf(rows))
+	if err != nil {
+		return refused{}, err
+	}
+	recalculating := func(s *ledger.JournalStatus) error {
+		return errRecalculating.With(map[string]any{
+			"journalStatus": s.Status, "journalReason": s.Reason, "journalAction": s.Action, "operationIds": s.OperationIDs,
+		})
+	}
+	blocking := ledger.Blocking(statuses)
+	if blocking == nil {
+		return refused{}, nil
+	}
+	r := refused{each: map[id.ID]error{}, together: recalculating(blocking)}
+	for i := range rows {
+		listing := rows[i].ListingID
+		if own := ledger.Blocking(map[id.ID]ledger.JournalStatus{listing: statuses[listing]}); own != nil {
+			r.each[rows[i].id()] = recalculating(own)
+		}
+	}
+	return r, nil
+}
+
+// mayPublish refuses to publish statements while an earlier month of their chain is not published, be it in review or a draft with entries.
+// Months before the team's statements begin do not count, and neither do months without entries. Rule RSN-43.
+func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	terms, err := termsOf(ctx, tx)
+	if err != nil {
+		return refused{}, err
+	}
+	since := day.Month{Year: 1, Month: time.January}.First()
+	if terms.StatementStartAt != nil {
+		since = terms.StatementStartAt.FirstOfMonth()
+	}
+	type open struct {
+		Place int64
+		ID    id.ID
+		key
+		Status Status
+	}
+	periods, currencies, starts := columns(keysOf(rows))
+	found, err := db.Select[open](ctx, tx, `
+		select k.place, o.id, k.period as ownership_period_id, k.currency, o.start_at, o.status
+		from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
+		cross join lateral (select * from (
+			select s.id, s.start_at, s.status from statement s
+			where s.team_id = @team and s.ownership_period_id = k.period and s.currency = k.currency and s.status = 'inReview'
+				and s.start_at < k.start_at and s.start_at >= @since
+			union all
+			(select null, date_trunc('month', e.txn_at::timestamp)::date, 'draft' from ledger_entry e
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency and e.statement_id is null
+				and e.txn_at < k.start_at and e.txn_at >= @since and not exists (
+					select from statement s where s.team_id = @team and s.ownership_period_id = k.period and s.currency = k.currency
+						and e.txn_at >= date_trunc('month', s.start_at::timestamp) and e.txn_at < date_trunc('month', s.end_at::timestamp) + interval '1 month')
+			order by e.txn_at limit 1)
+		) either order by start_at limit 1) o order by o.start_at, k.period, k.currency`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "since": since})
+	if err != nil {
+		return refused{}, fmt.Errorf("find earlier statements: %w", err)
+	}
+	r := refused{each: map[id.ID]error{}}
+	for i := range found {
+		o := &found[i]
+		if o.ID.IsZero() {
+			o.ID = o.key.ID()
+		}
+		refusal := errOpen.With(Blocking{ID: o.ID, StartAt: o.StartAt, Status: o.Status, NextAction: "publishPreviousStatements"})
+		r.each[rows[o.Place-1].id()] = refusal
+		if r.together == nil {
+			r.together = refusal
+		}
+	}
+	return r, nil
+}
+
+// mayReopen refuses to reopen or remove statements that payouts are linked to; archived ones brought nobody anything. Their rows are locked first, so that no payout is linked
+// meanwhile. Rule RSN-60.
+func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	ids := idsOf(rows)
+	if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return refused{}, fmt.Errorf("lock statements: %w", err)
+	}
+	type paid struct {
+		StatementID    id.ID
+		TransactionIDs []id.ID
+	}
+	found, err := db.Select[paid](ctx, tx, `
+		select n.statement_id, array_agg(distinct n.transaction_id order by n.transaction_id) as transaction_ids
+		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'active'
+		where n.team_id = @team and n.statement_id = any(@ids) group by n.statement_id order by n.statement_id`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return refused{}, fmt.Errorf("find linked payouts: %w", err)
+	}
+	r := refused{each: map[id.ID]error{}}
+	var statements, transactions []id.ID
+	for _, p := range found {
+		r.each[p.StatementID] = errPaid.With(map[string]any{"statementIds": []id.ID{p.StatementID}, "transactionIds": p.TransactionIDs})
+		statements, transactions = append(statements, p.StatementID), append(transactions, p.TransactionIDs...)
+	}
+	if len(statements) > 0 {
+		r.together = errPaid.With(map[string]any{"statementIds": statements, "transactionIds": transactions})
+	}
+	return r, nil
+}
+
+// mayHold refuses to save or publish statements that have an issue of severity error. Rule RSN-59.
+func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	issues, err := issuesOf(ctx, tx, rows)
+	if err != nil {
+		return refused{}, err
+	}
+	blocked := func(statements []id.ID, errors []Issue) error {
+		return errIssues.With(map[string]any{"statementIds": statements, "issues": errors})
+	}
+	r := refused{each: map[id.ID]error{}}
+	var statements []id.ID
+	var all []Issue
+	for i := range rows {
+		statement := rows[i].id()
+		if errors := blockingIssues(issues[statement]); len(errors) > 0 {
+			r.each[statement] = blocked([]id.ID{statement}, errors)
+			statements, all = append(statements, statement), append(all, errors...)
+		}
+	}
+	if len(statements) > 0 {
+		r.together = blocked(statements, all)
+	}
+	return r, nil
+}

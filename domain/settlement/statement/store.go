@@ -1,0 +1,391 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// row is a statement before it is told: a saved one with its stored figures, or a draft with none.
+type row struct {
+	ID                id.ID
+	ShortRef          *string
+	OwnershipPeriodID id.ID
+	ListingID         id.ID
+	Currency          string
+	StartAt           day.Day
+	EndAt             day.Day
+	Status            Status
+	BalanceStart      money.Cents
+	NetRevenue        money.Cents
+	Expenses          money.Cents
+	Payouts           money.Cents
+	BalanceEnd        money.Cents
+	Reserve           money.Cents
+	ListingName       string
+	ListingRef        *string
+	DefaultCurrency   string
+	PeriodStartAt     *day.Day
+	PeriodEndAt       *day.Day
+	Imported          bool
+	UniqueRef         *string
+	PublishedAt       *day.Instant
+	StatementsFrom    *day.Day // of the team
+	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own copy of a design.
+	months []monthSum
+	design *layout.Design
+}
+
+func (r *row) isDraft() bool { return r.ID.IsZero() }
+
+// firstMonth is the month of the first statement of a draft's chain.
+func (r *row) firstMonth() day.Day {
+	first := r.StartAt
+	switch {
+	case r.PeriodStartAt != nil && r.StatementsFrom != nil:
+		first = day.Max(*r.PeriodStartAt, *r.StatementsFrom)
+	case r.PeriodStartAt != nil:
+		first = *r.PeriodStartAt
+	case r.StatementsFrom != nil:
+		first = *r.StatementsFrom
+	case len(r.months) > 0:
+		first = r.months[0].Month
+	}
+	return first.FirstOfMonth()
+}
+
+func (r *row) key() key { return key{r.OwnershipPeriodID, r.Currency, r.StartAt} }
+
+// id is the stored id, or the one that a draft is given.
+func (r *row) id() id.ID {
+	if r.ID.IsZero() {
+		return r.key().ID()
+	}
+	return r.ID
+}
+
+// shortRef is the stored one, or that of a draft.
+func (r *row) shortRef() string {
+	if r.ShortRef != nil {
+		return *r.ShortRef
+	}
+	return r.id().ShortRef()
+}
+
+const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
+	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
+	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
+	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, p.reserve, 0) as reserve,
+	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
+	coalesce(g.imported, false) as imported, g.published_at,
+	(select statement_start_at from team where id = @team) as statements_from`
+
+// rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
+// or of the team's statements to the current month, or to the end of the period: from its first and to its last entry when these are outside, so
+// that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well. A chain exists for the listing's default currency and every other that the owners
+// have entries in. Which listings have others is read from the month balances, which are far fewer than the entries, and only when the team
+// has more than one currency at all. A month that an imported statement reaches into has no draft: what the owners earned then was told.
+func rowTables(keys string) string {
+	return `(
+	with recursive booked (ledger, currency) as (
+		select x.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = x.ledger)
+		from (values ('trust'), ('operating')) x (ledger)
+		union all
+		select k.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = k.ledger and b.currency > k.currency)
+		from booked k where k.currency is not null
+	), foreign_balance as (
+		select distinct b.listing_id, b.currency from ledger_balance b join listing l on l.team_id = b.team_id and l.id = b.listing_id
+		where b.team_id = @team and b.party = 'owners' and b.currency <> l.default_currency and b.currency in (
+			select k.currency from booked k where exists (select from listing o where o.team_id = @team and o.default_currency <> k.currency))
+	), chains as (
+		select p.id, p.listing_id, p.start_at, p.end_at, l.default_currency as currency
+		from listing_ownership_period p join listing l on l.team_id = p.team_id and l.id = p.listing_id where p.team_id = @team
+		union all
+		select p.id, p.listing_id, p.start_at, p.end_at, f.currency
+		from foreign_balance f join listing_ownership_period p on p.team_id = @team and p.listing_id = f.listing_id
+		where (select true from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = p.id and e.currency = f.currency limit 1)
+	), imported as (
+		select i.ownership_period_id, i.currency, m.month::date as start_at
+		from statement i cross join lateral generate_series(date_trunc('month', i.start_at::timestamp), i.end_at::timestamp, interval '1 month') m (month)
+		where i.team_id = @team and i.imported
+	), drafts as (
+		select d.* from (
+			select c.id as ownership_period_id, c.listing_id, c.currency, m.month::date as start_at
+			from chains c
+			join team t on t.id = @team
+			cross join lateral generate_series(
+				coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
+						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
+							where c.start_at is not null and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
+					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id),
+					@this_month::date::timestamp),
+				case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
+					date_trunc('month', (c.end_at - 1)::timestamp),
+					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end,
+				interval '1 month') m (month)
+		) d where ` + keys + ` and not exists (select from imported i
+			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
+	)
+	select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
+		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
+	from drafts full join (select * from statement where team_id = @team and ` + keys + `) s using (ownership_period_id, listing_id, currency, start_at)
+	) g
+	join listing l on l.team_id = @team and l.id = g.listing_id
+	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
+}
+
+// section tells which figure an entry e of transaction x belongs to; s are the special accounts. The money paid out wins over how it was
+// entered, so an expense that is booked on the distribution account is a payout. Entries of imported statements name theirs by their trigger.
+const section = `case
+		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
+		when e.account_id is not distinct from s.opening then 'balanceStart'
+		when e.account_id is not distinct from s.payout then 'payouts'
+		when x.type = 'expense' then 'expenses'
+		else 'netRevenue' end`
+
+const specialAccounts = `(select
+		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
+		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) s`
+
+// rowsAt are the rows of the given statements, as far as the actor may see them.
+func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
+	var k keyFilter
+	k.named(at)
+	q := queryOf(tx, &k)
+	rows, err := db.Select[row](ctx, tx, q.SQL("startAt"), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read statements: %w", err)
+	}
+	return rows, nil
+}
+
+// resolve finds which statements the ids name. A saved one is found by its id; a draft's id holds its month, in which the team's ownership
+// periods are tried. Ids that name nothing, or nothing that the actor may see, are left out.
+func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
+	type stored struct {
+		ID id.ID
+		key
+	}
+	saved, err := db.Select[stored](ctx, tx, `select id, ownership_period_id, currency, start_at from statement where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find statements: %w", err)
+	}
+	var found []key
+	open := map[id.ID]bool{}
+	months := []day.Day{}
+	for _, v := range ids {
+		if month := monthOf(v); !month.IsZero() {
+			open[v] = true
+			months = append(months, month)
+		}
+	}
+	for i := range saved {
+		found = append(found, saved[i].key)
+		delete(open, saved[i].ID)
+	}
+	if len(open) == 0 {
+		return found, nil
+	}
+	var k keyFilter
+	k.And("start_at = any(@months)", db.Args{"months": months})
+	q := queryOf(tx, &k)
+	drafts, err := db.Select[key](ctx, tx, "select g.ownership_period_id, g.currency, g.start_at from "+q.From+" where g.id is null", db.Args{
+		"team": tx.Team, "this_month": q.Args["this_month"], "months": months,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find drafts: %w", err)
+	}
+	for i := range drafts {
+		if open[drafts[i].ID()] {
+			found = append(found, drafts[i])
+		}
+	}
+	return found, nil
+}
+
+// sumsOf adds up the entries of ownership periods by month, up to the end of a day.
+func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
+	months, err := db.Select[monthSum](ctx, tx, `
+		select ownership_period_id, currency, month,
+			coalesce(-sum(cent_total) filter (where section = 'balanceStart'), 0)::bigint as opening,
+			coalesce(-sum(cent_total) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
+			coalesce(-sum(cent_total) filter (where section = 'expenses'), 0)::bigint as expenses,
+			coalesce(-sum(cent_total) filter (where section = 'payouts'), 0)::bigint as payouts
+		from (
+			select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date as month, e.cent_total, `+section+` as section
+			from ledger_entry e cross join `+specialAccounts+`
+			left join transaction x on x.team_id = @team and x.id = e.transaction_id
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at <= @last
+		) e group by ownership_period_id, currency, month order by ownership_period_id, currency, month`,
+		db.Args{"team": tx.Team, "periods": periods, "last": last})
+	if err != nil {
+		return nil, fmt.Errorf("add up statements: %w", err)
+	}
+	out := sums{}
+	for i := range months {
+		c := Chain{months[i].OwnershipPeriodID, months[i].Currency}
+		out[c] = append(out[c], months[i])
+	}
+	return out, nil
+}
+
+// ownersOf are the members of ownership periods in their order.
+func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owner, error) {
+	members, err := db.Select[owner](ctx, tx, `
+		select m.period_id, m.contact_id, c.name, m.split::bigint as split
+		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
+		where m.team_id = @team and m.period_id = any(@periods) order by m.period_id, m.position`,
+		db.Args{"team": tx.Team, "periods": periods})
+	if err != nil {
+		return nil, fmt.Errorf("read owners: %w", err)
+	}
+	out := map[id.ID][]owner{}
+	for i := range members {
+		out[members[i].PeriodID] = append(out[members[i].PeriodID], members[i])
+	}
+	return out, nil
+}
+
+type linkedPayout struct {
+	StatementID id.ID
+	ID          id.ID
+	ContactID   *id.ID
+	Date        day.Day
+	Total       money.Cents
+	// Missing is what of it did not arrive, positive, because of PaymentID; Refused is the payment's amount, Code says what became of it. All
+	// are nothing for money that is on its way or has arrived.
+	Missing   money.Cents
+	PaymentID *id.ID
+	Refused   money.Cents
+	Code      string
+}
+
+// payoutsOf are the payouts that pay statements, with what the books say they brought the owners, and what of it did not arrive. A payout has
+// one line, so its entries are that line's.
+func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
+	payouts, err := db.Select[linkedPayout](ctx, tx, `
+		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
+			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
+			where `+ledger.OwnersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total,
+			coalesce(y.missing, 0) as missing, y.payment_id, coalesce(y.amount, 0) as refused, coalesce(y.code, '') as code
+		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
+		left join payment_not_received y on y.team_id = n.team_id and y.transaction_id = x.id
+		where n.team_id = @team and n.statement_id = any(@statements) and x.type = 'payout' and x.status = 'active'
+		order by x.date, x.id`,
+		db.Args{"team": tx.Team, "statements": statements})
+	if err != nil {
+		return nil, fmt.Errorf("read payouts: %w", err)
+	}
+	out := map[id.ID][]linkedPayout{}
+	for i := range payouts {
+		out[payouts[i].StatementID] = append(out[payouts[i].StatementID], payouts[i])
+	}
+	return out, nil
+}
+
+// special are the accounts that have a place of their own on a statement; the zero id where none is assigned.
+type special struct{ Opening, Payout id.ID }
+
+func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
+	s, err := db.Get[special](ctx, tx, `select s.opening, s.payout from `+specialAccounts, db.Args{"team": tx.Team})
+	if err != nil {
+		return special{}, fmt.Errorf("read assignments: %w", err)
+	}
+	return s, nil
+}
+
+// teamTerms are the settings of the team that statements depend on.
+type teamTerms struct{ StatementStartAt *day.Day }
+
+func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
+	t, err := db.Get[teamTerms](ctx, tx, `select statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return teamTerms{}, fmt.Errorf("read team: %w", err)
+	}
+	return t, nil
+}
+
+// one finds a single statement that the actor may see, or fails with apierr.NotFound. For a change its ownership period is locked before the
+// row is read, since it may change while the lock is awaited.
+func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
+	at, err := resolve(ctx, tx, []id.ID{statement})
+	if err != nil {
+		return nil, err
+	}
+	if len(at) == 0 {
+		return nil, apierr.NotFound
+	}
+	if toChange {
+		if _, err := lockPeriods(ctx, tx, []id.ID{at[0].OwnershipPeriodID}); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := rowsAt(ctx, tx, at[:1])
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 || rows[0].id() != statement {
+		return nil, apierr.NotFound
+	}
+	return &rows[0], nil
+}
+
+// listingsOf are the listings of rows, each once.
+func listingsOf(rows []row) []id.ID {
+	out := make([]id.ID, len(rows))
+	for i := range rows {
+		out[i] = rows[i].ListingID
+	}
+	return once(out)
+}
+
+// periodsOf are the ownership periods of rows, each once.
+func periodsOf(rows []row) []id.ID {
+	out := make([]id.ID, len(rows))
+	for i := range rows {
+		out[i] = rows[i].OwnershipPeriodID
+	}
+	return once(out)
+}
+
+// savedOf are the ids of the saved ones among rows.
+func savedOf(rows []row) []id.ID {
+	var saved []id.ID
+	for i := range rows {
+		if !rows[i].isDraft() {
+			saved = append(saved, rows[i].ID)
+		}
+	}
+	return saved
+}
+
+func once(ids []id.ID) []id.ID {
+	slices.SortFunc(ids, id.ID.Compare)
+	return slices.Compact(ids)
+}
+
+// keysOf and idsOf name rows in their order.
+func keysOf(rows []row) []key {
+	at := make([]key, len(rows))
+	for i := range rows {
+		at[i] = rows[i].key()
+	}
+	return at
+}
+
+func idsOf(rows []row) []id.ID {
+	ids := make([]id.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id()
+	}
+	return ids
+}

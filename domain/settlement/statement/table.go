@@ -1,0 +1,269 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Table is a section of the layout with the statement's amounts. Every amount names the journal entries behind it, for the manager.
+type Table struct {
+	ID        id.ID         `json:"id"`
+	Name      string        `json:"name"`
+	Kind      string        `json:"kind" enum:"netRevenue,other"`
+	Columns   []TableColumn `json:"columns"`
+	Rows      []TableRow    `json:"rows"`
+	Totals    []TableCell   `json:"totals" doc:"In the order of the columns; a percentage is that of the sums."`
+	Total     money.Cents   `json:"total" doc:"What the section adds to the statement, hidden columns included."`
+	Drilldown *Drilldown    `json:"drilldown" doc:"Null in the owner's view."`
+}
+
+// TableColumn is a column of a table.
+type TableColumn struct {
+	layout.Head
+	Drilldown *Drilldown `json:"drilldown" doc:"Null in the owner's view and where the column adds up no account."`
+}
+
+// TableRow is a stay, a transaction or everything together.
+type TableRow struct {
+	ReservationID *id.ID      `json:"reservationId"`
+	TransactionID *id.ID      `json:"transactionId"`
+	Cells         []TableCell `json:"cells" doc:"In the order of the columns."`
+	Drilldown     *Drilldown  `json:"drilldown" doc:"Null in the owner's view."`
+}
+
+// TableCell is the value of a column in a row.
+type TableCell struct {
+	layout.Cell
+	Drilldown *Drilldown `json:"drilldown" doc:"Null in the owner's view, for what is no amount and for one of no account."`
+}
+
+// frozenOf are the designs that saved statements were stored with.
+func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
+	type frozen struct {
+		ID     id.ID
+		Layout *layout.Design
+	}
+	saved := savedOf(rows)
+	out := make(map[id.ID]*layout.Design, len(saved))
+	if len(saved) == 0 {
+		return out, nil
+	}
+	found, err := db.Select[frozen](ctx, tx, `select id, layout from statement where team_id = @team and id = any(@ids) and layout is not null`,
+		db.Args{"team": tx.Team, "ids": saved})
+	if err != nil {
+		return nil, fmt.Errorf("read layouts of statements: %w", err)
+	}
+	for i := range found {
+		out[found[i].ID] = found[i].Layout
+	}
+	return out, nil
+}
+
+// kept is how a saved statement is told without its entries: in its own words when it is published, the summary as its layout has it.
+type kept struct {
+	ID          id.ID
+	SummaryType string
+	Words       *Words
+}
+
+// keptOf tells how saved statements are told.
+func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
+	found, err := db.Select[kept](ctx, tx, `
+		select id, coalesce(layout ->> 'summaryType', '') as summary_type, words - 'accounts' - 'stays' as words
+		from statement where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": saved})
+	if err != nil {
+		return nil, fmt.Errorf("read how statements are told: %w", err)
+	}
+	out := make(map[id.ID]kept, len(found))
+	for _, k := range found {
+		out[k.ID] = k
+	}
+	return out, nil
+}
+
+// designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their listings have now.
+func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
+	out := make(map[id.ID]*layout.Design, len(rows))
+	var stored []row
+	for i := range rows {
+		if r := &rows[i]; r.design != nil {
+			out[r.id()] = r.design
+		} else {
+			stored = append(stored, *r)
+		}
+	}
+	if len(stored) == 0 {
+		return out, nil
+	}
+	frozen, err := frozenOf(ctx, tx, stored)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(out, frozen)
+	stored = slices.DeleteFunc(stored, func(r row) bool { return out[r.id()] != nil })
+	if len(stored) == 0 {
+		return out, nil
+	}
+	chosen, err := layout.Chosen(ctx, tx, listingsOf(stored))
+	if err != nil {
+		return nil, fmt.Errorf("choose layouts: %w", err)
+	}
+	for i := range stored {
+		out[stored[i].id()] = chosen[stored[i].ListingID]
+	}
+	return out, nil
+}
+
+// laidOut makes entries of those that layouts show.
+func laidOut(entries []entry) []layout.Entry {
+	out := make([]layout.Entry, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		out[i] = layout.Entry{
+			ID: e.ID, Section: string(e.Section), Date: e.Date, Description: e.Description, AccountID: e.AccountID, AccountName: e.AccountName,
+			AccountCode: e.AccountCode, Classification: e.Classification, TransactionID: e.TransactionID, ReservationID: e.ReservationID,
+			ReservationStatus: e.ReservationStatus, GuestName: e.GuestName, Confirmation: e.ConfirmationCode, BookingChannel: e.BookingPlatform,
+			CheckIn: e.CheckIn, CheckOut: e.CheckOut, Total: e.Total,
+		}
+	}
+	return out
+}
+
+// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which they see. Payouts, and what no
+// column adds up, are hidden by nobody.
+func shownToOwners(design *layout.Design, entries []entry) []entry {
+	hidden := setOf(design.Render(laidOut(entries), true).Hidden)
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
+}
+
+// tabling lays one statement out.
+type tabling struct {
+	row      *row
+	special  special
+	accounts map[id.ID][]id.ID // of all entries in a section, by section
+	asOwner  bool
+}
+
+// tablesOf lays entries out by a design.
+func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwner bool) []Table {
+	given := laidOut(entries)
+	t := tabling{row: r, special: s, asOwner: asOwner}
+	if !asOwner {
+		t.accounts = accountsOf(design, given)
+	}
+	rendered := design.Render(given, asOwner).Tables
+	out := make([]Table, len(rendered))
+	for i := range rendered {
+		out[i] = t.table(&rendered[i])
+	}
+	return out
+}
+
+// accountsOf are the accounts that each section adds up, those of hidden columns too.
+func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID {
+	account := make(map[id.ID]id.ID, len(entries))
+	for i := range entries {
+		account[entries[i].ID] = entries[i].AccountID
+	}
+	out := map[id.ID][]id.ID{}
+	for _, table := range unveiled(design).Render(entries, false).Tables {
+		accounts := []id.ID{}
+		for i := range table.Rows {
+			for _, e := range table.Rows[i].EntryIDs {
+				accounts = append(accounts, account[e])
+			}
+		}
+		out[table.ID] = once(accounts)
+	}
+	return out
+}
+
+// unveiled is a design that hides nothing from the manager.
+func unveiled(design *layout.Design) *layout.Design {
+	open := func(sections []layout.Section) []layout.Section {
+		sections = slices.Clone(sections)
+		for i := range sections {
+			sections[i].Visible = layout.VisibleAll
+			sections[i].Columns = slices.Clone(sections[i].Columns)
+			for j := range sections[i].Columns {
+				sections[i].Columns[j].Visible = layout.VisibleAll
+			}
+		}
+		return sections
+	}
+	d := *design
+	d.NetRevenueSections, d.OtherSections = open(d.NetRevenueSections), open(d.OtherSections)
+	return &d
+}
+
+func (t *tabling) table(r *layout.Table) Table {
+	figure := NetRevenue
+	if r.Kind != string(NetRevenue) {
+		figure = Expenses
+	}
+	base := t.special.of(t.row, figure)
+	whole := t.show(base.narrow(t.accounts[r.ID]))
+	out := Table{ID: r.ID, Name: r.Name, Kind: r.Kind, Columns: make([]TableColumn, len(r.Columns)), Rows: make([]TableRow, len(r.Rows)), Total: r.Total, Drilldown: whole}
+	for i := range r.Columns {
+		out.Columns[i] = TableColumn{Head: r.Columns[i]}
+		if accounts := r.Columns[i].AccountIDs; len(accounts) > 0 {
+			out.Columns[i].Drilldown = t.show(base.narrow(accounts))
+		}
+	}
+	out.Totals = t.cells(r.Totals, r.Columns, base)
+	for i := range r.Rows {
+		one := base.row(&r.Rows[i], figure)
+		out.Rows[i] = TableRow{
+			ReservationID: r.Rows[i].ReservationID, TransactionID: r.Rows[i].TransactionID,
+			Cells: t.cells(r.Rows[i].Cells, r.Columns, one), Drilldown: t.show(one.narrow(t.accounts[r.ID])),
+		}
+	}
+	return out
+}
+
+// cells lead to the entries of their row on the accounts of their column; what a formula makes of them, to all of the row.
+func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldown) []TableCell {
+	out := make([]TableCell, len(cells))
+	for i := range cells {
+		out[i].Cell = cells[i]
+		accounts := columns[i].AccountIDs
+		switch {
+		case cells[i].Amount == nil:
+		case columns[i].Type == layout.FormulaCurrency:
+			out[i].Drilldown = t.show(&row)
+		case len(accounts) > 0:
+			out[i].Drilldown = t.show(row.narrow(accounts))
+		}
+	}
+	return out
+}
+
+// show keeps what leads into the manager's books from owners.
+func (t *tabling) show(d *Drilldown) *Drilldown {
+	if t.asOwner {
+		return nil
+	}
+	return d
+}
+
+// row restricts a filter to the entries of a row: those of a stay in the net revenue, of a transaction in the expenses, else one by one. An
+// aggregate has all.
+func (d Drilldown) row(r *layout.Row, figure Section) Drilldown {
+	switch {
+	case figure == NetRevenue && r.ReservationID != nil:
+		d.Filter.ReservationIDs = []id.ID{*r.ReservationID}
+	case figure == Expenses && r.TransactionID != nil:
+		d.Filter.TransactionIDs = []id.ID{*r.TransactionID}
+	default:
+		d.Filter.IDs = r.EntryIDs
+	}
+	return d
+}

@@ -1,0 +1,221 @@
+package statement
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// told is what statements are told from beside their rows, loaded for all of them at once.
+type told struct {
+	histories *histories
+	payouts   map[id.ID][]linkedPayout
+	special   special
+	journals  map[id.ID]ledger.JournalStatus // by listing
+	issues    map[id.ID][]Issue
+	published map[id.ID]int64
+	owed      map[id.ID]money.Cents // what guests owe of the balance
+	kept      map[id.ID]kept
+	// asOwner leaves out what leads into the manager's books.
+	asOwner bool
+}
+
+// tell makes statements of rows: figures of saved ones are stored, those of drafts are added up now.
+func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
+	out, _, err := tellWith(ctx, tx, rows, asOwner)
+	return out, err
+}
+
+// tellWith gives the histories that the statements were told from as well.
+func tellWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
+	out := make([]Statement, 0, len(rows))
+	if len(rows) == 0 {
+		return out, nil, nil
+	}
+	if err := draw(ctx, tx, rows); err != nil {
+		return nil, nil, err
+	}
+	t := told{asOwner: asOwner}
+	if err := t.load(ctx, tx, rows); err != nil {
+		return nil, nil, err
+	}
+	for i := range rows {
+		out = append(out, t.statement(&rows[i]))
+	}
+	return out, t.histories, nil
+}
+
+func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) (err error) {
+	if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
+		return err
+	}
+	if saved := savedOf(rows); len(saved) > 0 {
+		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
+			return err
+		}
+		if t.kept, err = keptOf(ctx, tx, saved); err != nil {
+			return err
+		}
+	}
+	if t.owed, err = uncollectedOf(ctx, tx, rows); err != nil {
+		return err
+	}
+	if t.published, err = versionsOf(ctx, tx, idsOf(rows)); err != nil {
+		return err
+	}
+	if t.journals, err = ledger.StatusOfListings(ctx, tx, listingsOf(rows)); err != nil || t.asOwner {
+		return err
+	}
+	if t.special, err = specialOf(ctx, tx); err != nil {
+		return err
+	}
+	t.issues, err = issuesOf(ctx, tx, rows)
+	return err
+}
+
+// draw fills in what drafts are made of: the months of their chains and the designs that their listings have now.
+func draw(ctx context.Context, tx *db.Tx, rows []row) error {
+	var drafts []*row
+	var periods, listings []id.ID
+	var last day.Day
+	for i := range rows {
+		r := &rows[i]
+		if !r.isDraft() || r.design != nil {
+			continue
+		}
+		drafts, periods, listings = append(drafts, r), append(periods, r.OwnershipPeriodID), append(listings, r.ListingID)
+		if r.StartAt.After(last) {
+			last = r.StartAt
+		}
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	added, err := sumsOf(ctx, tx, once(periods), last.LastOfMonth())
+	if err != nil {
+		return err
+	}
+	designs, err := layout.Chosen(ctx, tx, once(listings))
+	if err != nil {
+		return fmt.Errorf("choose layouts: %w", err)
+	}
+	for _, r := range drafts {
+		r.months, r.design = added[Chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
+	}
+	return nil
+}
+
+// drawOne draws a single statement.
+func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
+	rows := []row{*r}
+	err := draw(ctx, tx, rows)
+	*r = rows[0]
+	return err
+}
+
+// summaryType is how the layout of a statement has the summary told.
+func (t *told) summaryType(r *row) string {
+	if r.design != nil {
+		return r.design.SummaryType
+	}
+	return t.kept[r.ID].SummaryType
+}
+
+func (t *told) statement(r *row) Statement {
+	f := r.financials()
+	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
+	owners, standings := h.owners, h.standings(r, &f)
+	members := make([]Member, len(owners))
+	for i := range owners {
+		members[i] = Member{ID: owners[i].ContactID, OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
+	}
+	payouts := []Payout{}
+	for _, p := range t.payouts[r.ID] {
+		payouts = append(payouts, Payout{
+			ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en"), Received: p.received(),
+		})
+	}
+	s := Statement{
+		ID: r.id(), ShortRef: r.shortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
+		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
+		Listing:   Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
+		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
+		Total:     f.NetIncome, Financials: Funds{f, f.Available - t.owed[r.id()]}, Shares: shares(owners, standings), Summary: f.summary(t.summaryType(r)),
+		Parts: h.cut(r, &f), Earned: f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)), Payment: payment(standings), Payouts: payouts,
+		JournalStatus: t.journalStatus(r), Issues: []Issue{},
+	}
+	if r.Imported {
+		s.Source.Type = Import
+	}
+	if r.Status == Published {
+		s.Version++
+	}
+	if found := t.issues[s.ID]; len(found) > 0 {
+		s.Issues = found
+	}
+	t.kept[r.ID].Words.tell(&s)
+	if !t.asOwner {
+		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
+		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
+	}
+	return s
+}
+
+// journalStatus names the operations to the manager alone.
+func (t *told) journalStatus(r *row) ledger.JournalStatus {
+	status := t.journals[r.ListingID]
+	if t.asOwner {
+		status.OperationIDs = []id.ID{}
+	}
+	return status
+}
+
+// list reads a page of the selected statements.
+func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool) (*page.Page[Statement], error) {
+	q, err := f.query(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := page.List[row](ctx, tx, q, p, f.Sort)
+	if err != nil {
+		return nil, err
+	}
+	statements, err := tell(ctx, tx, rows.Data, asOwner || tx.Actor.Owner != nil)
+	if err != nil {
+		return nil, err
+	}
+	return &page.Page[Statement]{Data: statements, Pagination: rows.Pagination}, nil
+}
+
+func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
+	q, err := f.query(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.Select[row](ctx, tx, q.SQL(string(f.Sort)), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("select statements: %w", err)
+	}
+	return rows, nil
+}
+
+// Select gives the ids of all selected statements, drafts included, in the order that the filter asks for and as far as the actor may see
+// them. Ids in StatementIDs that name nothing are left out.
+func Select(ctx context.Context, tx *db.Tx, f Filter) ([]id.ID, error) {
+	rows, err := selectRows(ctx, tx, &f)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]id.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id()
+	}
+	return ids, nil
+}

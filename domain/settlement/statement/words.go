@@ -1,0 +1,152 @@
+package statement
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/property/contact"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Words are the names that a published statement keeps: those of the moment at which it was published. Whoever reads it later, as JSON, PDF, CSV
+// or e-mail, reads what its owners were told then, however listings, owners, accounts and guests have been renamed. A statement that is not
+// published keeps none and is told in the names of today, which are those that it would be published with.
+type Words struct {
+	Listing ListingWords         `json:"listing"`
+	Owners  map[id.ID]OwnerWords `json:"owners"`
+	// Accounts and Stays are those of the statement's entries; they are read only with the entries.
+	Accounts map[id.ID]accountWords `json:"accounts"`
+	Stays    map[id.ID]stayWords    `json:"stays"`
+}
+
+// ListingWords name the listing.
+type ListingWords struct {
+	Name      string           `json:"name"`
+	UniqueRef *string          `json:"uniqueRef"`
+	Address   *contact.Address `json:"address"`
+}
+
+// OwnerWords name a member of the ownership.
+type OwnerWords struct {
+	Name    string           `json:"name"`
+	Address *contact.Address `json:"address"`
+}
+
+// accountWords name an account. Place is its place among those of the statement by code and name, from 1.
+type accountWords struct {
+	Name           string `json:"name"`
+	Code           string `json:"code"`
+	Classification string `json:"classification"`
+	Place          int    `json:"place"`
+}
+
+type stayWords struct {
+	GuestName        *string `json:"guestName"`
+	ConfirmationCode *string `json:"confirmationCode"`
+	CheckIn          day.Day `json:"checkIn"`
+	CheckOut         day.Day `json:"checkOut"`
+	BookingPlatform  *string `json:"bookingPlatform"`
+	Status           string  `json:"status"`
+}
+
+// keepWords lets statements, whose status and entries have just been written, keep the names of now when they are published, and none otherwise.
+func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
+	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements}, SQL: `
+		update statement s set words = case when s.status = 'published' then jsonb_build_object(
+			'listing', (select jsonb_build_object('name', l.name, 'uniqueRef', l.unique_ref, 'address', l.address)
+				from listing l where l.team_id = @team and l.id = s.listing_id),
+			'owners', (select coalesce(jsonb_object_agg(c.id, jsonb_build_object('name', c.name, 'address', c.address)), '{}')
+				from listing_ownership_member m join contact c on c.team_id = @team and c.id = m.contact_id
+				where m.team_id = @team and m.period_id = s.ownership_period_id),
+			'accounts', (select coalesce(jsonb_object_agg(a.id, jsonb_build_object('name', a.name, 'code', coalesce(a.code, ''),
+					'classification', a.classification, 'place', a.place)), '{}')
+				from (
+					select a.id, a.name, a.code, c.classification, row_number() over (order by a.code, a.name) as place
+					from account a join account_category c on c.team_id = @team and c.id = a.category_id
+					where a.team_id = @team and a.id in (select e.account_id from ledger_entry e where e.team_id = @team and e.statement_id = s.id)
+				) a),
+			'stays', (select coalesce(jsonb_object_agg(r.id, jsonb_build_object('guestName', r.guest_name, 'confirmationCode', r.confirmation_code,
+					'checkIn', r.check_in, 'checkOut', r.check_out, 'bookingPlatform', r.booking_platform, 'status', r.status)), '{}')
+				from reservation r where r.team_id = @team and r.id in (
+					select e.reservation_id from ledger_entry e where e.team_id = @team and e.statement_id = s.id and e.reservation_id is not null))
+		) end
+		where s.team_id = @team and s.id = any(@ids)`}
+}
+
+// wordsOf are the words that statements keep, those of entries included; statements that keep none are left out.
+func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, error) {
+	type kept struct {
+		ID    id.ID
+		Words *Words
+	}
+	published := publishedOf(rows)
+	if len(published) == 0 {
+		return nil, nil
+	}
+	found, err := db.Select[kept](ctx, tx, `select id, words from statement where team_id = @team and id = any(@ids) and words is not null`,
+		db.Args{"team": tx.Team, "ids": published})
+	if err != nil {
+		return nil, fmt.Errorf("read words of statements: %w", err)
+	}
+	out := make(map[id.ID]*Words, len(found))
+	for i := range found {
+		out[found[i].ID] = found[i].Words
+	}
+	return out, nil
+}
+
+// tell puts a statement in its words.
+func (w *Words) tell(s *Statement) {
+	if w == nil {
+		return
+	}
+	s.Words = w
+	s.Listing.Name, s.Listing.UniqueRef = w.Listing.Name, w.Listing.UniqueRef
+	for i := range s.Shares {
+		if o, known := w.Owners[s.Shares[i].ContactID]; known {
+			s.Shares[i].Name = o.Name
+		}
+	}
+}
+
+// tellEntries puts the entries of a statement in its words, and in the order that they had by them.
+func (w *Words) tellEntries(entries []entry) {
+	if w == nil {
+		return
+	}
+	for i := range entries {
+		e := &entries[i]
+		if a, known := w.Accounts[e.AccountID]; known {
+			e.AccountName, e.AccountCode, e.Classification = a.Name, a.Code, a.Classification
+		}
+		if e.ReservationID == nil {
+			continue
+		}
+		if r, known := w.Stays[*e.ReservationID]; known {
+			e.GuestName, e.ConfirmationCode, e.BookingPlatform = r.GuestName, r.ConfirmationCode, r.BookingPlatform
+			e.CheckIn, e.CheckOut, e.ReservationStatus = &r.CheckIn, &r.CheckOut, &r.Status
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		return cmp.Or(a.Date.Compare(b.Date), staysFirst(a.ReservationID, b.ReservationID),
+			cmp.Compare(w.Accounts[a.AccountID].Place, w.Accounts[b.AccountID].Place), a.ID.Compare(b.ID))
+	})
+}
+
+// staysFirst orders stays by their ids, and what belongs to none after them.
+func staysFirst(a, b *id.ID) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	default:
+		return a.Compare(*b)
+	}
+}

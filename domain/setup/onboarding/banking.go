@@ -1,0 +1,165 @@
+package onboarding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// BankingInit is the body of an initialization of a bank account's books.
+type BankingInit struct {
+	StartingBalanceDate   *day.Day     `json:"startingBalanceDate,omitempty" doc:"First day that is reconciled. Absent: as it is, at first the team's statement start date."`
+	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
+}
+
+// BankingStarted is a bank account whose books begin.
+type BankingStarted struct {
+	ID                id.ID                    `json:"id"`
+	ArchivedRecords   int64                    `json:"archivedRecords" doc:"Bank records before the first day that are excluded now."`
+	UnArchivedRecords int64                    `json:"unArchivedRecords" doc:"Bank records that an earlier initialization had excluded and that count again."`
+	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
+}
+
+var (
+	errNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
+	errNoStart = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "Team has no statement start date")
+)
+
+func bankingEndpoint() api.Endpoint {
+	return api.Write(api.Endpoint{
+		Method: "POST", Path: "/accounts/{id}/banking-init", ID: "initializeBanking", Tag: "Accounts", Summary: "Begin the books of a bank account",
+		Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records before" +
+			" it that are not reconciled. Doing it again moves the beginning. Fails with 404 for an unknown account, 400 for one that is no bank account" +
+			" (reason notBankAccount), 400 without any first day (reason generalLedgerStartDateMissing), 400 for more than 10000 records at once (reason" +
+			" bankAccountTooManyRecords), 400 without an account for opening balances (reason requiredAccountMissing), and as a change of the" +
+			" opening transaction does.",
+		Scopes: []string{"accounts:write"}, DryRun: true,
+	}, startBanking)
+}
+
+type bankingInput struct {
+	ID   id.ID       `path:"id"`
+	Body BankingInit `required:"false"`
+}
+
+// banked is a bank account and where its books begin.
+type banked struct {
+	Type                        account.Type
+	BankingCurrency             *string
+	BankingOpeningAt            *day.Day
+	BankingOpening              *money.Cents
+	BankingOpeningTransactionID *id.ID
+	StatementStartAt            *day.Day
+}
+
+func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
+	b, err := db.Get[banked](ctx, tx, `
+		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
+		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nil, apierr.NotFound
+	case err != nil:
+		return nil, fmt.Errorf("lock account: %w", err)
+	case b.Type != account.TypeBank:
+		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"id"}, Schema: "path"})
+	}
+	start, err := b.start(in.Body.StartingBalanceDate)
+	if err != nil {
+		return nil, err
+	}
+	out := &BankingStarted{ID: in.ID}
+	if out.ArchivedRecords, out.UnArchivedRecords, err = bank.Exclude(ctx, tx, in.ID, start); err != nil {
+		return nil, err
+	}
+	amount, missing, err := b.missing(ctx, tx, in, start)
+	if err != nil {
+		return nil, err
+	}
+	if out.Transaction, err = b.open(ctx, tx, opening{in.ID, start.AddDays(-1), missing}); err != nil {
+		return nil, err
+	}
+	var made *id.ID
+	if out.Transaction != nil {
+		made = &out.Transaction.ID
+	}
+	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made})
+}
+
+// start is the first day: the one asked for, the one there is, or the team's.
+func (b *banked) start(asked *day.Day) (day.Day, error) {
+	for _, d := range []*day.Day{asked, b.BankingOpeningAt, b.StatementStartAt} {
+		if d != nil {
+			return *d, nil
+		}
+	}
+	return day.Day{}, errNoStart.At(apierr.Issue{
+		Message: "Required field is missing", Code: "required", Path: []any{"startingBalanceDate"}, Schema: "body",
+	})
+}
+
+// missing gives the starting balance, and what the books lack of it before the first day, but for the opening transaction.
+func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (amount, missing money.Cents, err error) {
+	booked, err := db.Get[money.Cents](ctx, tx, `
+		select coalesce((select sum(e.cent_total) from ledger_entry e
+			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
+				and e.txn_at < @start and e.transaction_id is distinct from @opening::uuid), 0)::bigint`,
+		db.Args{
+			"team": tx.Team, "account": in.ID, "currency": b.BankingCurrency, "start": start, "opening": b.BankingOpeningTransactionID,
+		})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the balance before the books begin: %w", err)
+	}
+	switch {
+	case in.Body.StartingBalanceAmount != nil:
+		amount = *in.Body.StartingBalanceAmount
+	case b.BankingOpening != nil:
+		amount = *b.BankingOpening
+	default:
+		if amount, err = bank.StatedBefore(ctx, tx, in.ID, start); err != nil {
+			return 0, 0, err
+		}
+	}
+	return amount, amount - booked, nil
+}
+
+// opening is the transaction that brings the books of a bank account to its starting balance.
+type opening struct {
+	bank   id.ID
+	at     day.Day
+	amount money.Cents
+}
+
+// open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the manager's.
+func (b *banked) open(ctx context.Context, tx *db.Tx, o opening) (*transaction.Transaction, error) {
+	line := transaction.LineInput{Amount: o.amount}
+	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
+	switch stored := b.BankingOpeningTransactionID; {
+	case stored != nil && o.amount == 0:
+		return nil, transaction.Remove(ctx, tx, *stored, false, ledger.Lenience{})
+	case stored != nil:
+		moved, err := transaction.Change(ctx, tx, *stored, &transaction.Update{
+			Status: transaction.Active, Date: &o.at, AccountID: api.Set(o.bank), Currency: api.Set(*b.BankingCurrency), Lines: []transaction.LineInput{line},
+		}, ledger.Lenience{})
+		return transaction.Shown(ctx, tx, moved, err)
+	case o.amount == 0:
+		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
+	default:
+		made, err := transaction.Add(ctx, tx, &transaction.Create{
+			Type: transaction.Deposit, Date: o.at, IsOpeningBalance: true, Currency: api.Set(*b.BankingCurrency), AccountID: api.Set(o.bank),
+			Description: api.Set("Opening balance of the bank account"), Lines: []transaction.LineInput{line},
+		}, ledger.Lenience{})
+		return transaction.Shown(ctx, tx, made, err)
+	}
+}

@@ -1,0 +1,218 @@
+package onboarding
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/tax"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// DemoData says how much sample data to make. The same settings make the same data, but for identifiers.
+type DemoData struct {
+	Months   int64   `json:"months"`
+	Listings int64   `json:"listings"`
+	Seed     int64   `json:"seed"`
+	Today    day.Day `json:"today"`
+}
+
+// Start is the first day of the data: the first of the month Months-1 before today's.
+func (d DemoData) Start() day.Day {
+	m := d.Today.Month()
+	for range d.Months - 1 {
+		m = m.Prev()
+	}
+	return m.First()
+}
+
+// demoTask is the work of one listing.
+type demoTask struct {
+	DemoData
+	Listing int `json:"listing"`
+}
+
+// DemoRequest is the body of a request for sample data.
+type DemoRequest struct {
+	Months   *int64 `json:"months,omitempty" minimum:"1" maximum:"24" doc:"12 when absent."`
+	Listings *int64 `json:"listings,omitempty" minimum:"1" maximum:"500" doc:"8 when absent."`
+	Seed     int64  `json:"seed,omitempty" doc:"Same seed, same data."`
+}
+
+type demoInput struct {
+	Body DemoRequest `required:"false"`
+}
+
+func (h handler) demoEndpoint(tag string) api.Endpoint {
+	return api.Write(api.Endpoint{
+		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: tag, Summary: "Fill a team with sample books", Status: 202,
+		Exclusive: true,
+		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
+	}, h.startDemo)
+}
+
+var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reservations already")
+
+// startDemo prepares the team at once and leaves one task per listing to the workers.
+func (h handler) startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknowledgement, error) {
+	n, err := db.Get[int64](ctx, tx, `select count(*) from (select from reservation where team_id = @team limit 1) r`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		return nil, errHasReservations
+	}
+	d := DemoData{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
+	if in.Body.Months != nil {
+		d.Months = *in.Body.Months
+	}
+	if in.Body.Listings != nil {
+		d.Listings = *in.Body.Listings
+	}
+	if err := h.prepare(ctx, tx, d); err != nil {
+		return nil, err
+	}
+	tasks := make([]operation.Task, d.Listings)
+	for i := range tasks {
+		tasks[i] = operation.Task{Kind: kindDemo, Args: demoTask{DemoData: d, Listing: i}, Priority: 5}
+	}
+	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
+}
+
+// FillDemo makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
+// and reports the share that is done.
+func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done func(share float64)) error {
+	alone := scope
+	alone.Exclusive = true // what it installs, many journals are derived from
+	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return handler{}.prepare(ctx, tx, data) }); err != nil {
+		return err
+	}
+	for i := range int(data.Listings) {
+		if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return fillListing(ctx, tx, data, i) }); err != nil {
+			return err
+		}
+		done(float64(i+1) / float64(data.Listings))
+	}
+	return nil
+}
+
+// prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
+func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
+	grant(tx)
+	if err := h.install(ctx, tx, &Init{}); err != nil {
+		return err
+	}
+	// Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are recognised night by night.
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `update team set statement_start_at = least(statement_start_at, @start), long_term_stay_nights = coalesce(long_term_stay_nights, 20)
+				where team_id = @team`,
+			Args: db.Args{"start": d.Start(), "team": tx.Team},
+		},
+		db.Stmt{
+			SQL: `update reservation_line_mapping set revenue_recognition = 'checkOut'
+				where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null`,
+			Args: db.Args{"team": tx.Team},
+		})
+	if err != nil {
+		return fmt.Errorf("set up the demo team: %w", err)
+	}
+	if err := tax.Copy(ctx, tx, []tax.Rate{{Name: demoTax, BasisPoints: 15_000}}); err != nil {
+		return err
+	}
+	if err := addFees(ctx, tx); err != nil {
+		return err
+	}
+	_, err = contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
+		Email: api.Set("office@plumb.example.com"), UniqueRef: api.Set(vendorRef),
+	}})
+	return err
+}
+
+// addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night, with tax, and a share
+// of another fee.
+func addFees(ctx context.Context, tx *db.Tx) error {
+	codes, err := accountCodes(ctx, tx)
+	if err != nil {
+		return err
+	}
+	rate, err := demoTaxRate(ctx, tx)
+	if err != nil {
+		return err
+	}
+	included := tax.Included
+	for _, f := range []struct {
+		fee.Create
+		debit, credit string
+	}{
+		{fee.Create{Name: "Management commission", Type: "managementFee", Formula: "rent", RateType: "percentage", DefaultRate: 20_000}, "5100", "4100"},
+		{fee.Create{Name: "Cleaning", Type: "cleaningFee", Formula: "cleaningFee", RateType: "percentage", DefaultRate: 100_000}, "5110", "4110"},
+		{fee.Create{Name: "Merchant fee", Type: "merchantFee", Formula: "merchantFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
+		{fee.Create{Name: "Channel fee", Type: "bookingChannelFee", Formula: "channelFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
+		{fee.Create{
+			Name: "Marketing fund", Type: "additionalFee", Formula: `fee("Management commission")`, RateType: "percentage", DefaultRate: 5_000,
+		}, "5120", "4120"},
+		{fee.Create{
+			Name: "Linen", Type: "additionalFee", RateType: "flat", DefaultRate: 350, ChargeBasis: fee.PerNight, TaxRateID: &rate, TaxBehavior: &included,
+		}, "5120", "4120"},
+		{fee.Create{
+			Name: "Cancellation commission", Type: "managementFee", Formula: "cancellation", RateType: "percentage", DefaultRate: 20_000,
+			StatusFilter: fee.CanceledOnly,
+		}, "5100", "4100"},
+		{fee.Create{
+			Name: "Owner stay cleaning", Type: "cleaningFee", RateType: "flat", DefaultRate: 8_000, OwnerStayFilter: fee.OnlyOwnerStays,
+		}, "5110", "4110"},
+	} {
+		f.DebitParty, f.CreditParty, f.DebitAccountID, f.CreditAccountID = "owners", "manager", codes[f.debit], codes[f.credit]
+		if _, err := fee.Add(ctx, tx, &f.Create); err != nil {
+			return fmt.Errorf("fee: %w", err)
+		}
+	}
+	return nil
+}
+
+const demoTax = "Sales tax"
+
+func demoTaxRate(ctx context.Context, tx *db.Tx) (id.ID, error) {
+	rate, err := db.Get[id.ID](ctx, tx, `select id from tax_rate where team_id = @team and name = @name`, db.Args{"team": tx.Team, "name": demoTax})
+	if err != nil {
+		return id.Zero, fmt.Errorf("read the demo's tax rate: %w", err)
+	}
+	return rate, nil
+}
+
+const vendorRef = "demo-vendor"
+
+// grant lets the service's own work use the functions behind the endpoints; the request that asked for it was authorized.
+func grant(tx *db.Tx) {
+	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish")
+}
+
+func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
+	type coded struct {
+		Code string
+		ID   id.ID
+	}
+	rows, err := db.Select[coded](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the chart: %w", err)
+	}
+	out := map[string]id.ID{}
+	for _, r := range rows {
+		out[r.Code] = r.ID
+	}
+	return out, nil
+}
+
+// dice are the random choices of one listing: the same seed and listing give the same ones.
+func dice(seed int64, listing int) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(seed), uint64(listing))) //nolint:gosec // sample data, not secrets
+}

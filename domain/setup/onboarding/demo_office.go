@@ -1,0 +1,110 @@
+package onboarding
+
+import (
+	"context"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/money"
+)
+
+// expenses books a repair in most months, with a markup, paid five days after the bill; every other one carries sales tax, and every third is
+// paid from the operating account, which the trust pays back.
+func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
+	n := s.number
+	for m := s.Start().Month(); !s.Today.Before(m.Last()); m = m.Next() {
+		if s.dice.IntN(4) == 0 {
+			continue
+		}
+		n++
+		at := m.First().AddDays(8 + s.dice.IntN(12))
+		amount := money.Cents(2_000 + s.dice.IntN(60)*250)
+		line := transaction.LineInput{Amount: amount}
+		line.AccountID, line.ListingID, line.Party = api.Set(s.codes["5200"]), api.Set(s.listing), api.Set(ledger.Owners)
+		markup := transaction.MarkupInput{Amount: amount / 10}
+		if n%2 == 1 {
+			markup.TaxRateID = api.Set(s.tax)
+			line.AppliedAmount = api.Set(transaction.AppliedInput{TaxRateID: s.tax})
+		}
+		line.Markup = api.Set(markup)
+		bill := &transaction.Create{
+			Type: transaction.Expense, Date: at, ContactID: api.Set(s.vendor),
+			Description: api.Set(pick(s.dice, "Water heater", "Light bulbs", "Lock repair", "Garden work", "Linen", "Pest control")),
+			Payment:     api.Set(transaction.PaymentInput{Date: at.AddDays(5)}), Lines: []transaction.LineInput{line},
+		}
+		if n%3 == 2 {
+			bill.Payment, bill.AccountID = api.Opt[transaction.PaymentInput]{}, api.Set(s.codes["1010"])
+		}
+		if err := s.spend(ctx, tx, bill, n%3 == 2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spend books a bill; what the operating account paid goes back to it five days later.
+func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create, reimburse bool) error {
+	paid, err := transaction.Add(ctx, tx, bill, ledger.Lenience{})
+	if err != nil || !reimburse {
+		return err
+	}
+	back := transaction.LineInput{Amount: paid.Total}
+	back.AccountID = api.Set(s.codes["1010"])
+	_, err = transaction.Add(ctx, tx, &transaction.Create{
+		Type: transaction.Transfer, Date: bill.Date.AddDays(5), AccountID: api.Set(s.codes["1000"]), Description: api.Set("Reimbursement"),
+		Lines: []transaction.LineInput{back},
+	}, ledger.Lenience{})
+	return err
+}
+
+// office makes what belongs to no listing: the manager's own money and costs.
+func (s *seller) office(ctx context.Context, tx *db.Tx) error {
+	capital := transaction.LineInput{Amount: 500_000}
+	capital.Assignment, capital.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
+	if _, err := transaction.Add(ctx, tx, &transaction.Create{
+		Type: transaction.Deposit, Date: s.Start().AddDays(-1), AccountID: api.Set(s.codes["1010"]), IsOpeningBalance: true,
+		Description: api.Set("Opening balance of the operating account"), Lines: []transaction.LineInput{capital},
+	}, ledger.Lenience{}); err != nil {
+		return err
+	}
+	line := transaction.LineInput{Amount: 12_000}
+	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
+	template, err := transaction.AddTemplate(ctx, tx, &transaction.PutTemplate{
+		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+		Pattern: transaction.PatternInput{Frequency: transaction.Monthly}, Lines: []transaction.LineInput{line},
+	})
+	if err != nil {
+		return err
+	}
+	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
+		if err := s.monthly(ctx, tx, m, &transaction.Create{
+			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+			RecurringTemplateID: api.Set(template.ID), Lines: []transaction.LineInput{line},
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager draws from the trust on the
+// tenth.
+func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
+	if _, err := transaction.Add(ctx, tx, bill, ledger.Lenience{}); err != nil {
+		return err
+	}
+	at := m.First().AddDays(9)
+	if s.Start().Month() == m || s.Today.Before(at) {
+		return nil
+	}
+	draw := transaction.LineInput{Amount: 15_000}
+	draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
+	_, err := transaction.Add(ctx, tx, &transaction.Create{
+		Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
+	}, ledger.Lenience{})
+	return err
+}

@@ -1,0 +1,59 @@
+package onboarding
+
+import (
+	"context"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// statements publishes the months that are over, but for the last one, and pays the owners what is available on the fifth of the next month.
+func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
+	period, err := db.Get[id.ID](ctx, tx, `select id from listing_ownership_period where team_id = @team and listing_id = @listing`,
+		db.Args{"team": tx.Team, "listing": s.listing})
+	if err != nil {
+		return err
+	}
+	first, err := db.Get[day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return err
+	}
+	published := statement.Published
+	// In a team whose statements begin earlier, the opening balance falls into a month of its own.
+	for m := day.Max(first, s.Start().AddDays(-1)).Month(); m.Compare(s.Today.Month().Prev()) < 0; m = m.Next() {
+		saved, err := statement.Save(ctx, tx, &statement.Create{Month: m, Status: &published, ListingPeriodIDs: []id.ID{period}})
+		if err != nil {
+			return err
+		}
+		for i := range saved.Data {
+			if err := s.payOwners(ctx, tx, &saved.Data[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Statement) error {
+	at := of.EndAt.AddDays(5)
+	if of.Financials.Available <= 0 || s.Today.Before(at) {
+		return nil
+	}
+	for _, share := range of.Shares {
+		line := transaction.LineInput{Amount: share.Amount}
+		line.ListingID, line.ContactID, line.OwnerStatementID = api.Set(s.listing), api.Set(share.ContactID), api.Set(of.ID)
+		_, err := transaction.Add(ctx, tx, &transaction.Create{
+			Type: transaction.Payout, Date: at, ContactID: api.Set(share.ContactID), Description: api.Set("Owner payout"),
+			Lines: []transaction.LineInput{line},
+		}, ledger.Lenience{})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

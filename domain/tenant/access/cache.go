@@ -1,0 +1,113 @@
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+const cacheLimit = 10_000
+
+// secretKey is the hash of a secret and the header it came in: a token is no key, not even while it is remembered.
+type secretKey struct {
+	sum    [sha256.Size]byte
+	bearer bool
+}
+
+// cache remembers what secrets stand for, by their hash, for a few seconds. Refusals are not remembered.
+type cache struct {
+	mu      *sync.RWMutex
+	entries map[secretKey]cached
+	// age counts how often everything was forgotten, so that what was looked up before is not remembered after.
+	age uint64
+}
+
+type cached struct {
+	credential *credential
+	until      time.Time
+}
+
+func newCache() cache {
+	return cache{mu: &sync.RWMutex{}, entries: map[secretKey]cached{}}
+}
+
+// get gives the credential, or nil and the age to hand to put.
+func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if e, ok := c.entries[key]; ok && now.Before(e.until) {
+		return e.credential, c.age
+	}
+	return nil, c.age
+}
+
+func (c *cache) put(key secretKey, e cached, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if age != c.age {
+		return
+	}
+	if len(c.entries) >= cacheLimit {
+		clear(c.entries)
+	}
+	c.entries[key] = e
+}
+
+func (c *cache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+	c.age++
+}
+
+// remembered gives the credential of a secret, looked up at most every few seconds.
+func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
+	now := g.DB.Now()
+	c, age := g.cache.get(key, now)
+	if c != nil {
+		return c, nil
+	}
+	var found *credential
+	err := g.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = look(ctx, tx, key.sum[:])
+		return err
+	})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.Unauthorized
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Teams {
+		if t := &found.Teams[i]; t.works() {
+			found.reach = append(found.reach, t.ID)
+		}
+	}
+	until := now.Add(g.Remember)
+	if found.Expires != nil && found.Expires.Before(until) {
+		until = *found.Expires
+	}
+	g.cache.put(key, cached{found, until}, age)
+	return found, nil
+}
+
+// Channel is where changes of credentials are announced.
+const Channel = team.Channel
+
+// Watch forgets everything remembered whenever a credential changes in any process, until the context ends.
+func (g *Gate) Watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = g.DB.Listen(ctx, Channel, g.cache.forget) // without notifications the short memory is the bound
+		g.cache.forget()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/provider/pay"
+)
+
+// The jobs of the package.
+var (
+	connectKind = job.NewKind("connection.connect")
+	archiveKind = job.NewKind("connection.archive")
+)
+
+// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a connection meanwhile, not
+// even a mistyped address, so it is not the day for which other work on the outside is tried.
+const connectFor = 5 * time.Minute
+
+// jobArgs name the connection; what is secret is read from its row.
+type jobArgs struct {
+	ConnectionID id.ID `json:"connectionId"`
+}
+
+// errNotConnecting ends a job whose connection has another status by now, or was removed.
+var errNotConnecting = errors.New("the connection is not being connected")
+
+// handlers are the jobs of connections.
+func handlers(open Opener) map[job.Kind]job.Handler {
+	connect := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+		return try(ctx, d, scope, open, args.ConnectionID)
+	})
+	connect.TryFor = connectFor
+	// The operation and the connection fail together, also when the workers themselves died.
+	fail := connect.Exhausted
+	connect.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		var args jobArgs
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return fmt.Errorf("decode task arguments: %w", err)
+		}
+		to := Disabled
+		if errors.Is(cause, pay.ErrCredentials) {
+			to = ReconnectRequired
+		}
+		if _, err := move(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
+			return err
+		}
+		return fail(ctx, tx, j, cause)
+	}
+	return map[job.Kind]job.Handler{
+		connectKind: connect,
+		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
+			return archiveUnused(ctx, tx, args.ConnectionID)
+		}),
+	}
+}
+
+// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials and an app that is not
+// ready are final; an app that is out of reach is tried again.
+func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
+	var c *Connection
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = Get(ctx, tx, connection)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Status != Connecting {
+		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
+	}
+	provider, err := open(c)
+	if err != nil {
+		return nil, operation.FailAs(operation.OperationFailed, err)
+	}
+	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
+	defer cancel()
+	switch err := provider.Check(asking); {
+	case errors.Is(err, pay.ErrCredentials), errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
+		return nil, operation.FailAs(operation.OperationFailed, err)
+	case err != nil:
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return func(ctx context.Context, tx *db.Tx) error {
+		moved, err := move(ctx, tx, connection, Active, Connecting)
+		if err == nil && !moved {
+			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
+		}
+		return err
+	}, nil
+}
+
+// start is the operation that connects a connection.
+func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowledgement, error) {
+	return operation.Start(ctx, tx, work(operation.ConnectionConnect, connectKind, connection))
+}
+
+func work(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
+	r := operation.Resource{Type: operation.Connection, ID: connection, Role: operation.Target}
+	return operation.New{
+		Type: typ, Primary: &r, Resources: []operation.Resource{r},
+		Tasks: []operation.Task{{Kind: kind, Args: jobArgs{ConnectionID: connection}}},
+	}
+}

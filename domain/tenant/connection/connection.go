@@ -1,0 +1,72 @@
+// Package connection owns the connections of a team to apps outside. The file apps.go declares the apps: the kind of each, its settings and
+// credentials, and what can be done with it. The file settings.go checks, seals and opens what a connection holds; lifecycle.go says whether it
+// works. What is sent over a connection belongs to other packages, which ask what an app can do (App.Can) and never which one it is.
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Connection is a connection as its team sees it.
+type Connection struct {
+	ID          id.ID           `json:"id"`
+	ShortRef    string          `json:"shortRef"`
+	UniqueRef   *string         `json:"uniqueRef"`
+	AppID       App             `json:"appId"`
+	App         AppInfo         `json:"app" db:"-"`
+	Name        string          `json:"name"`
+	Status      Status          `json:"status"`
+	Settings    json.RawMessage `json:"settings" doc:"As the app wants them; never the credentials."`
+	ConnectedAt *day.Instant    `json:"connectedAt" doc:"When the app last answered with the present credentials; null when it never has."`
+	CreatedAt   day.Instant     `json:"createdAt"`
+	UpdatedAt   day.Instant     `json:"updatedAt"`
+
+	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+
+	Credentials []byte `json:"-"`
+}
+
+// What can be wrong with a request on a connection.
+var (
+	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A connection with this reference already exists")
+	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Connection is still in use")
+	errBusy               = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
+	errArchived           = apierr.New(apierr.CodeBadRequest, "", "Connection is archived")
+	errReconnect          = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
+	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Funding account is not a bank account")
+)
+
+// LockContext tells the caller of a refused deletion what still uses the connection, and what is possible instead.
+type LockContext struct {
+	LockReasons       []string `json:"lockReasons"`
+	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
+}
+
+// Get reads a connection of the team, or fails with apierr.NotFound.
+func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
+	return read(ctx, tx, connection, "")
+}
+
+// Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil when there is none.
+func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
+	c, err := db.Get[Connection](ctx, tx, `
+		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,
+		db.Args{"team": tx.Team, "apps": able(VerifiesAccounts)})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a verifying connection: %w", err)
+	}
+	c.App = appOf(c.AppID).info()
+	return &c, nil
+}

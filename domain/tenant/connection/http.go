@@ -1,0 +1,267 @@
+package connection
+
+import (
+	"context"
+	"net/http"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+	"stayledger/platform/seal"
+	"stayledger/provider/pay"
+)
+
+const tag = "Connections"
+
+// Config is what the endpoints need to know of the service.
+type Config struct {
+	// Box seals the credentials.
+	Box *seal.Box
+	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and never a team's.
+	Private bool
+	// Open opens the payment provider behind a connection for the jobs.
+	Open Opener
+}
+
+// endpoints are the routes of connections.
+func endpoints(c Config) []api.Endpoint {
+	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}}
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
+			Scopes: []string{"connections:read"},
+		}, list),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
+			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active" +
+				" when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer. Fails with 400 for settings" +
+				" or credentials that the app does not take, 400 for an unknown funding account or one that is no bank account (reason" +
+				" notBankAccount), 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
+		}, w.create),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
+			Doc: "Fails with 404 for an unknown connection.", Scopes: []string{"connections:read"}, OneStatement: true,
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
+			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for:" +
+				" the connection is then reconnectRequired. Fails with 404 for an unknown connection, 423 for one that is being connected, 400 for an" +
+				" archived one, 400 for settings that the app does not take, 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made" +
+				" active, 409 for a reference in use (reason duplicateUniqueRef).",
+			Scopes: []string{"connections:write"},
+		}, w.put),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
+			Doc: "Starts an operation as createConnection does, with new credentials or the present ones. Fails with 404 for an unknown" +
+				" connection, 423 for one that is being connected, 400 for an archived one, 400 for credentials that the app does not take or that" +
+				" are missing.",
+			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
+		}, w.connect),
+		operation.QueueOr(api.Endpoint{
+			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
+			Doc: "Without an outcome a connection over which payments were made is archived, and any other is deleted. Archiving is an operation." +
+				" Fails with 404 for an unknown connection, 423 for one that is being connected, 400 when outcome=delete meets payments or a payment" +
+				" is still under way (reason inUse, context.lockReasons).",
+			Scopes: []string{"connections:delete"},
+		}, del, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
+			return archiveUnused(ctx, tx, started.Resource.ID)
+		}),
+	}
+}
+
+// listSort is an order of connections.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
+type listInput struct {
+	page.Params
+	Sort       listSort `query:"sort" default:"createdAt"`
+	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	AppID      App      `query:"appId"`
+	Status     Status   `query:"status"`
+	Search     string   `query:"search" maxLength:"200" doc:"Part of the name."`
+	UniqueRefs []string `query:"uniqueRefs"`
+	operation.Include
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
+	q := query(tx)
+	q.IDs("c.id = any(?)", in.IDs)
+	q.Narrow("c.app_id = ?", in.AppID)
+	q.Narrow("c.status = ?", in.Status)
+	q.Search(in.Search, "c.name")
+	q.Narrow("c.unique_ref = any(?)", in.UniqueRefs)
+	found, err := page.List[Connection](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Data {
+		found.Data[i].App = appOf(found.Data[i].AppID).info()
+	}
+	if !in.Operations() {
+		return found, nil
+	}
+	return found, operation.Embed(ctx, tx, operation.Connection, found.Data, func(c *Connection) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
+}
+
+type getInput struct {
+	ID id.ID `path:"id"`
+}
+
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, error) {
+	return Get(ctx, tx, in.ID)
+}
+
+type createInput struct{ Body Create }
+
+func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operation.Acknowledgement, error) {
+	b := &in.Body
+	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
+	c.connect()
+	c.ShortRef = c.ID.ShortRef()
+	_, refused := w.setSettings(c, b.Settings)
+	if err := both(refused, w.setCredentials(c, b.Credentials)); err != nil {
+		return nil, err
+	}
+	if err := w.checkOpens(c); err != nil {
+		return nil, err
+	}
+	if err := checkFunding(ctx, tx, c.FundingAccount()); err != nil {
+		return nil, err
+	}
+	if err := insert(ctx, tx, c); err != nil {
+		return nil, err
+	}
+	return start(ctx, tx, c.ID)
+}
+
+type putInput struct {
+	ID   id.ID `path:"id"`
+	Body Update
+}
+
+func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
+	c, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.workable(); err != nil {
+		return nil, err
+	}
+	if in.Body.Name != nil {
+		c.Name = *in.Body.Name
+	}
+	c.UniqueRef = in.Body.UniqueRef.Or(c.UniqueRef)
+	if in.Body.Settings != nil {
+		if err := w.changeSettings(ctx, tx, c, in.Body.Settings); err != nil {
+			return nil, err
+		}
+	}
+	if in.Body.Status != nil {
+		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
+			return nil, err
+		}
+	}
+	if err := update(ctx, tx, c); err != nil {
+		return nil, err
+	}
+	return Get(ctx, tx, c.ID)
+}
+
+func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, given map[string]string) error {
+	moved, err := w.setSettings(c, given)
+	if err != nil {
+		return err
+	}
+	if moved {
+		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
+		used, err := usageOf(ctx, tx, c.ID)
+		if err != nil {
+			return err
+		}
+		if err := used.idle(); err != nil {
+			return err
+		}
+		c.forget()
+	}
+	if err := w.checkOpens(c); err != nil {
+		return err
+	}
+	return checkFunding(ctx, tx, c.FundingAccount())
+}
+
+type connectInput struct {
+	ID   id.ID   `path:"id"`
+	Body Connect `required:"false"`
+}
+
+func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*operation.Acknowledgement, error) {
+	c, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.workable(); err != nil {
+		return nil, err
+	}
+	if in.Body.Credentials != nil || c.Credentials == nil { // what is missing is then named
+		if err := w.setCredentials(c, in.Body.Credentials); err != nil {
+			return nil, err
+		}
+		c.ConnectedAt = nil
+	}
+	if err := w.checkOpens(c); err != nil {
+		return nil, err
+	}
+	c.connect()
+	if err := update(ctx, tx, c); err != nil {
+		return nil, err
+	}
+	return start(ctx, tx, c.ID)
+}
+
+type deleteInput struct {
+	ID      id.ID  `path:"id"`
+	Outcome string `query:"outcome" enum:"archive,delete" doc:"archive when payments were made over the connection, else delete, when absent."`
+}
+
+func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
+	c, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Status == Connecting {
+		return nil, nil, errBusy
+	}
+	used, err := usageOf(ctx, tx, in.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.Outcome == "archive" || in.Outcome == "" && used.Payments {
+		if err := used.idle(); err != nil {
+			return nil, nil, err
+		}
+		n := work(operation.ConnectionArchive, archiveKind, in.ID)
+		return nil, &n, nil
+	}
+	if used.Payments {
+		return nil, nil, errInUse.With(LockContext{LockReasons: []string{"payments"}, SuggestedOnLocked: "archive"})
+	}
+	return &api.None{}, nil, remove(ctx, tx, in.ID)
+}
+
+// both gives the issues of two refusals together.
+func both(first, second error) error {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return apierr.From(first).At(apierr.From(second).Issues()...)
+}

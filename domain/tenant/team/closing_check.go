@@ -1,0 +1,105 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+const usersSQL = `
+	select user_id from access_member where team_id = @team
+	union select user_id from access_key where team_id = @team and revoked_at is null`
+
+// checkPosters refuses users who have no access to the team: neither through a membership or key of it nor through its partner. The caller
+// has, and whoever was named before may stay.
+func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) error {
+	known := append([]id.ID{tx.Actor.User}, from.SoftClosePosters...)
+	find := func(ctx context.Context, tx *db.Tx, team id.ID) error {
+		users, err := db.Select[id.ID](ctx, tx, usersSQL, db.Args{"team": team})
+		if err != nil {
+			return fmt.Errorf("read the users of a team: %w", err)
+		}
+		known = append(known, users...)
+		return nil
+	}
+	if err := find(ctx, tx, tx.Team); err != nil {
+		return err
+	}
+	partner, err := db.Get[*id.ID](ctx, tx, `select partner_id from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read team: %w", err)
+	}
+	if partner != nil {
+		err := tx.Visit(ctx, *partner, func(ctx context.Context, tx *db.Tx) error { return find(ctx, tx, *partner) })
+		if err != nil {
+			return err
+		}
+	}
+	var issues []apierr.Issue
+	for i, poster := range posters {
+		if !slices.Contains(known, poster) {
+			issues = append(issues, apierr.Issue{
+				Message: "User has no access to the team", Code: "notFound", Path: []any{"softClosePosters", i}, Schema: "body",
+			})
+		}
+	}
+	if issues != nil {
+		return apierr.BadRequest.At(issues...)
+	}
+	return nil
+}
+
+// underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before the day; a journal that
+// only locks keep from changing is final. It names the operations that derive journals.
+func underivedSQL() string {
+	return `
+	select s.*, o.* from (
+		select count(*) as outstanding, count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
+			count(distinct s.source_id) filter (where s.source = 'transaction') as transactions,
+			count(*) filter (where s.status = 'failed') as failed,
+			(array_agg(s.reason order by s.since desc, s.source_id, s.cause_id))[1] as reason
+		from ` + ledger.Outstanding() + ` s
+		where s.team_id = @team and s.status in ('stale', 'failed') and (
+			exists (select from ledger_entry e where e.team_id = @team and e.source_id = s.source_id and e.txn_at < @closed)
+			or exists (select from reservation r where r.team_id = @team and r.id = s.source_id
+				and least(r.check_in, r.booked_at, r.general_ledger_posting_at) < @closed)
+			or exists (select from transaction t where t.team_id = @team and t.id = s.source_id and least(t.date, t.payment_date) < @closed))
+	) s, (
+		select coalesce((array_agg(o.id order by o.id))[1:100], '{}') as operations
+		from operation o where o.team_id = @team and o.status in ('queued', 'running')
+			and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')
+	) o`
+}
+
+// checkDerived refuses to close days for which journals are still to be derived: what they would change could then never be posted.
+func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
+	type row struct {
+		Outstanding, Reservations, Transactions, Failed int64
+		Reason                                          *string
+		Operations                                      []id.ID
+	}
+	r, err := db.Get[row](ctx, tx, underivedSQL(), db.Args{"team": tx.Team, "closed": closed})
+	if err != nil {
+		return fmt.Errorf("find journals that are not derived: %w", err)
+	}
+	if r.Outstanding == 0 {
+		return nil
+	}
+	c := PendingContext{
+		JournalStatus: "stale", JournalReason: r.Reason, JournalAction: "refresh", OperationIDs: r.Operations,
+		Reservations: r.Reservations, Transactions: r.Transactions,
+	}
+	switch {
+	case len(r.Operations) > 0:
+		c.JournalStatus, c.JournalAction = "recalculating", "wait"
+	case r.Failed > 0:
+		c.JournalStatus = "failed"
+	}
+	return errNotDerived.With(c)
+}

@@ -1,0 +1,85 @@
+package team
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+)
+
+// Change is the body of an update.
+type Change struct {
+	Name                           *string          `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	CompanyName                    api.Opt[string]  `json:"companyName,omitzero" minLength:"1" maxLength:"200"`
+	Email                          api.Opt[string]  `json:"email,omitzero" format:"email" maxLength:"254"`
+	SupportEmail                   api.Opt[string]  `json:"supportEmail,omitzero" format:"email" maxLength:"254"`
+	Phone                          api.Opt[string]  `json:"phone,omitzero" minLength:"1" maxLength:"50"`
+	TaxID                          api.Opt[string]  `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
+	DefaultRevenueRecognition      *Recognition     `json:"defaultRevenueRecognition,omitempty"`
+	LongTermStayNights             api.Opt[int64]   `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
+	StatementStartAt               api.Opt[day.Day] `json:"statementStartAt,omitzero"`
+	StatementAddress               api.Opt[Address] `json:"statementAddress,omitzero"`
+	BillingAddress                 api.Opt[Address] `json:"billingAddress,omitzero"`
+	OwnerPortalShowDraftStatements *bool            `json:"ownerPortalShowDraftStatements,omitempty"`
+	PayoutBasis                    *PayoutBasis     `json:"payoutBasis,omitempty" doc:"What payouts are suggested by."`
+}
+
+type updateInput struct{ Body Change }
+
+func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
+	// What is absent keeps the value that the change before this one left.
+	if err := tx.Exclusively(); err != nil {
+		return nil, err
+	}
+	t, err := Read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	c := in.Body
+	if c.Name != nil {
+		t.Name = *c.Name
+	}
+	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
+	if c.DefaultRevenueRecognition != nil {
+		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
+	}
+	t.LongTermStayNights = c.LongTermStayNights.Or(t.LongTermStayNights)
+	if c.OwnerPortalShowDraftStatements != nil {
+		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
+	}
+	if c.PayoutBasis != nil {
+		t.PayoutBasis = *c.PayoutBasis
+	}
+	_, err = tx.Exec(ctx, `
+		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
+			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
+			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
+			updated_at = @now
+		where team_id = @team`, db.Args{
+		"name": t.Name, "company": c.CompanyName.Or(t.CompanyName), "email": c.Email.Or(t.Email), "support": c.SupportEmail.Or(t.SupportEmail),
+		"phone": c.Phone.Or(t.Phone), "tax": c.TaxID.Or(t.TaxID), "recognition": string(t.DefaultRevenueRecognition),
+		"nights": t.LongTermStayNights, "start": c.StatementStartAt.Or(t.StatementStartAt),
+		"statement_address": c.StatementAddress.Or(t.StatementAddress), "billing_address": c.BillingAddress.Or(t.BillingAddress),
+		"drafts": t.OwnerPortalShowDraftStatements, "basis": string(t.PayoutBasis), "now": tx.Now, "team": tx.Team,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update team: %w", err)
+	}
+	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
+		err := h.journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
+			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return Read(ctx, tx)
+}
+
+func equal(a, b *int64) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}

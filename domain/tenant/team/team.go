@@ -1,0 +1,262 @@
+// Package team owns teams, the tenants of the service: property managers, and the partners that manage customer teams.
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// Type says whether a team keeps books or manages teams that do.
+type Type string
+
+// The team types.
+const (
+	Partner         Type = "partner"
+	AdminTeam       Type = "admin"
+	PropertyManager Type = "propertyManager"
+)
+
+// Enum lists the team types.
+func (Type) Enum() []string { return []string{"partner", "admin", "propertyManager"} }
+
+// Status of a team.
+type Status string
+
+// Enum lists the statuses.
+func (Status) Enum() []string { return []string{"active", "inactive", "deleted", "onboarding"} }
+
+// Recognition says on which day a stay's revenue is posted.
+type Recognition string
+
+// Enum lists the recognition settings.
+func (Recognition) Enum() []string { return []string{"checkIn", "checkOut", "proRata", "bookedAt"} }
+
+// PayoutBasis says what payouts to owners are suggested by.
+type PayoutBasis string
+
+// The payout bases.
+const (
+	ByCollected PayoutBasis = "collected"
+	ByBooks     PayoutBasis = "books"
+)
+
+// Enum lists the payout bases.
+func (PayoutBasis) Enum() []string { return []string{string(ByCollected), string(ByBooks)} }
+
+// Address is a postal address.
+type Address struct {
+	Full        string `json:"full,omitempty" maxLength:"500"`
+	Line1       string `json:"line1,omitempty" maxLength:"200"`
+	Line2       string `json:"line2,omitempty" maxLength:"200"`
+	City        string `json:"city,omitempty" maxLength:"100"`
+	State       string `json:"state,omitempty" maxLength:"100"`
+	PostalCode  string `json:"postalCode,omitempty" maxLength:"30"`
+	StateCode   string `json:"stateCode,omitempty" maxLength:"10"`
+	CountryCode string `json:"countryCode,omitempty" maxLength:"2"`
+}
+
+// Reference names another team.
+type Reference struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// Team is a team with its settings; booksClosedAt is the first open date.
+type Team struct {
+	ID                             id.ID        `json:"id"`
+	Type                           Type         `json:"type"`
+	Status                         Status       `json:"status"`
+	Name                           string       `json:"name"`
+	CompanyName                    *string      `json:"companyName"`
+	Email                          *string      `json:"email"`
+	SupportEmail                   *string      `json:"supportEmail"`
+	Phone                          *string      `json:"phone"`
+	TaxID                          *string      `json:"taxId"`
+	Logo                           *string      `json:"logo" doc:"Where the logo is read, or null."`
+	DataRegion                     string       `json:"dataRegion"`
+	DefaultCurrency                string       `json:"defaultCurrency"`
+	DefaultRevenueRecognition      Recognition  `json:"defaultRevenueRecognition"`
+	LongTermStayNights             *int64       `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
+	IsGeneralLedger                bool         `json:"isGeneralLedger"`
+	BooksClosedAt                  *day.Day     `json:"booksClosedAt" doc:"First open date."`
+	SoftClosedAt                   *day.Day     `json:"softClosedAt" doc:"From the first open date up to this day only softClosePosters post."`
+	SoftClosePosters               []id.ID      `json:"softClosePosters" doc:"Users who may still post in the softly closed days."`
+	StatementStartAt               *day.Day     `json:"statementStartAt"`
+	EffectiveStatementStartAt      *day.Day     `json:"effectiveStatementStartAt"`
+	StatementAddress               *Address     `json:"statementAddress"`
+	BillingAddress                 *Address     `json:"billingAddress"`
+	OwnerPortalShowDraftStatements bool         `json:"ownerPortalShowDraftStatements"`
+	PayoutBasis                    PayoutBasis  `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
+	IsOnboarding                   bool         `json:"isOnboarding"`
+	InitializedAt                  *day.Instant `json:"initializedAt"`
+	Partner                        *Reference   `json:"partner"`
+	Issues                         []Issue      `json:"issues"`
+	CreatedAt                      day.Instant  `json:"createdAt"`
+	UpdatedAt                      day.Instant  `json:"updatedAt"`
+}
+
+const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
+	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
+	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
+	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
+	t.status = 'onboarding' as is_onboarding, t.initialized_at,
+	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
+	` + issues + ` as issues, t.created_at, t.updated_at`
+
+// Read gives the selected team.
+func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
+	t, err := db.Get[Team](ctx, tx, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, apierr.NotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read team: %w", err)
+	}
+	return &t, namePartner(ctx, tx, map[id.ID]string{}, &t)
+}
+
+// namePartner fills in the partner's name, which is the other tenant's row and so takes a visit; names holds what was found before.
+func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team) error {
+	if t.Partner == nil {
+		return nil
+	}
+	partner := t.Partner.ID
+	if _, known := names[partner]; !known {
+		err := tx.Visit(ctx, partner, func(ctx context.Context, tx *db.Tx) (err error) {
+			names[partner], err = db.Get[string](ctx, tx, `select name from team where team_id = @partner`, db.Args{"partner": partner})
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read partner: %w", err)
+		}
+	}
+	t.Partner.Name = names[partner]
+	return nil
+}
+
+// Channel is where changes of teams and credentials are announced.
+const Channel = "stayledger_access"
+
+// Announce tells every process that a team or a credential changed, so that none goes by what it remembers. Call it in the transaction
+// that makes a team or a credential, or changes a team's status, region, partner or freeze; it is delivered only if that commits.
+func Announce(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `select pg_notify(@channel, '')`, db.Args{"channel": Channel})
+	return err
+}
+
+// New describes a team to make. Teams are made by the command line, by partners and by migrations.
+type New struct {
+	Name             string
+	Type             Type
+	Region           string
+	PartnerID        id.ID
+	Currency         string
+	StatementStartAt *day.Day
+}
+
+// Create makes a team in a transaction that works across teams. It refuses a first day of statements that no request may name.
+func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
+	if n.Currency == "" {
+		n.Currency = "usd"
+	}
+	if accepted := day.Accepted(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
+		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the earliest and before %s",
+			n.StatementStartAt, accepted.From, accepted.To)
+	}
+	team := tx.NewID()
+	_, err := tx.Exec(ctx, `
+		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
+		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
+		db.Args{
+			"id": team, "type": string(n.Type), "name": n.Name, "region": n.Region, "partner": n.PartnerID, "currency": n.Currency,
+			"start": n.StatementStartAt, "now": tx.Now,
+		})
+	if err != nil {
+		return id.Zero, fmt.Errorf("create team: %w", err)
+	}
+	return team, Announce(ctx, tx)
+}
+
+var sorts = page.Sorts{{Name: "name", Expr: "t.name", Text: true}, {Name: "createdAt", Expr: "t.created_at"}}
+
+// listSort is an order of teams.
+type listSort string
+
+// Enum lists the orders.
+func (listSort) Enum() []string { return sorts.Enum() }
+
+type listInput struct {
+	page.Params
+	Sort   listSort `query:"sort" doc:"Default name."`
+	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status Status   `query:"status"`
+	Type   Type     `query:"type"`
+	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
+}
+
+// handler knows the journals that follow the team's settings.
+type handler struct {
+	journals ledger.Sources
+	drawing  chan struct{} // held by the one who works on an image
+}
+
+// endpoints of the package.
+func endpoints(journals ledger.Sources) []api.Endpoint {
+	h := handler{journals, make(chan struct{}, 1)}
+	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
+			Scopes: []string{"team:read"},
+		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) { return Read(ctx, tx) }),
+		api.Write(api.Endpoint{
+			Method: "PUT", Path: "/team", ID: "updateTeam", Tag: "Teams", Summary: "Change the selected team's settings",
+			Exclusive: true,
+			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type " +
+				"reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.",
+			Scopes: []string{"team:write"},
+		}, h.update),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/teams", ID: "listTeams", Tag: "Teams", Summary: "List the teams that the credential manages",
+			Scopes: []string{"team:read"}, Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
+		}, list),
+	)
+}
+
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], error) {
+	q := page.Query{Columns: columns, From: "team t", Sorts: sorts, Default: "name", ID: "t.id"}
+	q.And("t.team_id = any(@managed::uuid[])", db.Args{"managed": tx.Teams})
+	q.IDs("t.id = any(?)", in.IDs)
+	q.Narrow("t.status = ?", in.Status)
+	q.Narrow("t.type = ?", in.Type)
+	q.Search(in.Search, "t.name")
+	out, err := page.List[Team](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	names := map[id.ID]string{}
+	for i := range out.Data {
+		if err := namePartner(ctx, tx, names, &out.Data[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// MarkInitialized keeps when the team got its chart and settings for the first time.
+func MarkInitialized(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
+		db.Args{"now": tx.Now, "team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("mark a team as initialized: %w", err)
+	}
+	return nil
+}
