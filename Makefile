@@ -44,7 +44,7 @@ books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's b
 	@go test -count=1 -run Hledger ./test/books
 
 .PHONY: nightly
-nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases
+nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases, and a year of statements of 200 listings
 	@BOOKS_CASES=10000 go test -count=1 -timeout 5h ./test/books
 
 CHAOS ?= 10m

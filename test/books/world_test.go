@@ -22,20 +22,23 @@ import (
 	"stayledger/platform/id"
 )
 
-// defaultCases is how many histories the property tests try; BOOKS_CASES asks for more.
-const defaultCases = 200
+// defaultCases is how many histories each of the property tests tries; BOOKS_CASES asks for more (make nightly).
+const defaultCases = 60
+
+func cases() int {
+	if n, err := strconv.Atoi(os.Getenv("BOOKS_CASES")); err == nil && n > 0 {
+		return n
+	}
+	return defaultCases
+}
 
 // lanes is how many of them run side by side.
 const lanes = 4
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	cases := defaultCases
-	if n, err := strconv.Atoi(os.Getenv("BOOKS_CASES")); err == nil && n > 0 {
-		cases = n
-	}
 	// A failure names its seed; files of failures would be left lying in the repository. What the command line says wins.
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(max(1, cases/lanes)), "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(max(1, cases()/lanes)), "rapid.nofailfile": "true"} {
 		given := false
 		flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 		if given {
