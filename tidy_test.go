@@ -26,7 +26,7 @@ var folders = []struct{ name, nouns string }{
 	{"books", "ledger bank account tax"},
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
-	{"activity", "fee reservation transaction journal"},
+	{"activity", "fee reservation transaction recurring journal"},
 	{"settlement", "layout statement delivery payee payment payout"},
 	{"reporting", "report export"},
 	{"setup", "onboarding"},

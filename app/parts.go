@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -71,6 +72,7 @@ func Parts(o Outside, c Config) parts.Part {
 		tax.Part(),
 		fee.Part(),
 		reservation.Part(),
+		recurring.Part(),
 		transaction.Part(),
 		payments.Part(),
 		ledger.Part(),

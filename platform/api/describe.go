@@ -112,11 +112,11 @@ func schemaName(t reflect.Type, hint string) string {
 	}
 	if base, arg, ok := strings.Cut(name, "["); ok { // page.Page[stayledger/domain/property/listing.Listing]
 		arg = strings.TrimSuffix(arg, "]")
-		arg = arg[strings.LastIndex(arg, "/")+1:]
-		pkg, typ, _ := strings.Cut(arg, ".")
-		return qualified(pkg, typ) + base
+		folder := arg[:strings.LastIndex(arg, "/")+1]
+		pkg, typ, _ := strings.Cut(arg[len(folder):], ".")
+		return published(folder+pkg, typ) + base
 	}
-	return qualified(t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:], name)
+	return published(t.PkgPath(), name)
 }
 
 func qualified(pkg, name string) string {

@@ -17,6 +17,9 @@ type Opt[T any] struct {
 // Set is an Opt that holds a value.
 func Set[T any](v T) Opt[T] { return Opt[T]{Present: true, Value: &v} }
 
+// SetIf is an Opt that holds the value when there is one, and is absent otherwise.
+func SetIf[T any](v *T) Opt[T] { return Opt[T]{Present: v != nil, Value: v} }
+
 // UnmarshalJSON reads null or a value; a field that is absent is never unmarshalled.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	o.Present, o.Value = true, nil

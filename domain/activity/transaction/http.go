@@ -18,7 +18,7 @@ const changeFailures = "Failures in order: malformed input; a rule of the type; 
 // endpoints are the routes of transactions and of the listings' opening balances.
 func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
-	return slices.Concat(templateEndpoints(), []api.Endpoint{
+	return slices.Concat([]api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
 			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
@@ -108,7 +108,7 @@ type createInput struct {
 
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
 	t, err := Add(ctx, tx, &in.Body, in.lenience())
-	return shown(ctx, tx, t, err)
+	return Shown(ctx, tx, t, err)
 }
 
 type getInput struct {
@@ -117,7 +117,7 @@ type getInput struct {
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
 	t, err := byID(ctx, tx, in.ID)
-	return shown(ctx, tx, t, err)
+	return Shown(ctx, tx, t, err)
 }
 
 type updateInput struct {
@@ -128,7 +128,7 @@ type updateInput struct {
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
 	t, err := Change(ctx, tx, in.ID, &in.Body, in.lenience())
-	return shown(ctx, tx, t, err)
+	return Shown(ctx, tx, t, err)
 }
 
 type deleteInput struct {

@@ -302,3 +302,26 @@ func orExcluded(b TaxBehavior) TaxBehavior {
 	}
 	return b
 }
+
+// Input is the line as a caller would describe it.
+func (l *Line) Input() LineInput {
+	in := LineInput{Amount: l.Amount, LineFields: LineFields{
+		UniqueRef: api.SetIf(l.UniqueRef), Description: api.SetIf(l.Description), Assignment: api.SetIf(l.Assignment), AccountID: api.Set(l.AccountID),
+		ListingID: api.SetIf(l.ListingID), ReservationID: api.SetIf(l.ReservationID), OwnerStatementID: api.SetIf(l.OwnerStatementID), Party: api.SetIf(l.Party),
+		ContactID: api.SetIf(l.ContactID), MatchReservationConfirmationCode: api.SetIf(l.MatchReservationConfirmationCode),
+		MatchReservationStripeGuestRef: api.SetIf(l.MatchReservationStripeGuestRef), MatchLineTypeClassification: api.SetIf(l.MatchLineTypeClassification),
+	}}
+	if l.Assignment != nil {
+		in.AccountID = api.Opt[id.ID]{}
+	}
+	if l.FollowsReservation {
+		in.ListingID = api.Opt[id.ID]{}
+	}
+	if a := l.AppliedAmount; a != nil {
+		in.AppliedAmount = api.Set(AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior, TaxPayee: a.TaxPayee})
+	}
+	if m := l.Markup; m != nil {
+		in.Markup = api.Set(MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
+	}
+	return in
+}

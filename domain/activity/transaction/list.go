@@ -45,7 +45,7 @@ type Filter struct {
 	reader id.ID
 }
 
-var sorts = page.Sorts{
+var Sorts = page.Sorts{
 	{Name: "date", Expr: "t.date"},
 	{Name: "amount", Expr: "t.total"},
 	{Name: "createdAt", Expr: "t.created_at"},
@@ -56,7 +56,7 @@ var sorts = page.Sorts{
 type Sort string
 
 // Enum lists the orders.
-func (Sort) Enum() []string { return sorts.Enum() }
+func (Sort) Enum() []string { return Sorts.Enum() }
 
 const (
 	// The connection of a transaction: none is written by one.
@@ -67,7 +67,7 @@ const (
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columns(false), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: sorts, Default: "-date", ID: "t.id",
+		Columns: columns(false), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: Sorts, Default: "-date", ID: "t.id",
 	}
 	const (
 		onAccount = "t.account_id = any(?) or t.payment_account_id = any(?) or " + anyLine + "l.account_id = any(?))"
@@ -133,7 +133,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	if err != nil {
 		return nil, err
 	}
-	if err := show(ctx, tx, found.Data); err != nil || !in.Operations() {
+	if err := Show(ctx, tx, found.Data); err != nil || !in.Operations() {
 		return found, err
 	}
 	return found, operation.Embed(ctx, tx, operation.Transaction, found.Data,

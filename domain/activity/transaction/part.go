@@ -1,17 +1,8 @@
 package transaction
 
-import (
-	"maps"
-	"time"
+import "stayledger/platform/parts"
 
-	"stayledger/domain/record/operation"
-	"stayledger/platform/job"
-	"stayledger/platform/parts"
-)
-
-// Part is transactions and what they are made from.
+// Part is transactions.
 func Part() parts.Part {
-	handlers := map[job.Kind]job.Handler{RunKind: operation.Work(10*time.Minute, runTask)}
-	maps.Copy(handlers, Source().Handlers())
-	return parts.Part{Endpoints: endpoints(), Handlers: handlers, Every: every()}
+	return parts.Part{Endpoints: endpoints(), Handlers: Source().Handlers()}
 }

@@ -62,8 +62,8 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	return []Issue{{Code: "dateFarAhead", Severity: "warning", Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
-// show fills in what transactions tell beside their own rows: what holds their journals, and whether these are current.
-func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
+// Show fills in what transactions tell beside their own rows: what holds their journals, and whether these are current.
+func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -95,11 +95,11 @@ func show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	return nil
 }
 
-// shown is show for one transaction.
-func shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
+// Shown is Show for one transaction, or the error of whoever made it.
+func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
 	one := []Transaction{*t}
-	return &one[0], show(ctx, tx, one)
+	return &one[0], Show(ctx, tx, one)
 }

@@ -60,16 +60,14 @@ func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, 
 func another(original *transaction.Transaction, amount money.Cents, at day.Day, description *string) *transaction.Create {
 	l := &original.Lines[0]
 	fields := transaction.LineFields{
-		AccountID: api.Set(l.AccountID), ListingID: opt(l.ListingID), OwnerStatementID: opt(l.OwnerStatementID), Party: opt(l.Party),
-		ContactID: opt(l.ContactID),
+		AccountID: api.Set(l.AccountID), ListingID: api.SetIf(l.ListingID), OwnerStatementID: api.SetIf(l.OwnerStatementID), Party: api.SetIf(l.Party),
+		ContactID: api.SetIf(l.ContactID),
 	}
 	return &transaction.Create{
 		Type: transaction.Payout, Date: at, Currency: api.Set(original.Currency), AccountID: api.Set(original.AccountID),
-		ContactID: opt(original.ContactID), Description: opt(description), Lines: []transaction.LineInput{{Amount: amount, LineFields: fields}},
+		ContactID: api.SetIf(original.ContactID), Description: api.SetIf(description), Lines: []transaction.LineInput{{Amount: amount, LineFields: fields}},
 	}
 }
-
-func opt[T any](v *T) api.Opt[T] { return api.Opt[T]{Present: v != nil, Value: v} }
 
 // bookReturn books the money that a provider gave back, as a negative payout on the first open day. What somebody has returned by hand before
 // is not returned again.

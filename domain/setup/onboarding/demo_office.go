@@ -3,6 +3,7 @@ package onboarding
 import (
 	"context"
 
+	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -73,9 +74,9 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	}
 	line := transaction.LineInput{Amount: 12_000}
 	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
-	template, err := transaction.AddTemplate(ctx, tx, &transaction.PutTemplate{
+	template, err := recurring.Add(ctx, tx, &recurring.Put{
 		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
-		Pattern: transaction.PatternInput{Frequency: transaction.Monthly}, Lines: []transaction.LineInput{line},
+		Pattern: recurring.PatternInput{Frequency: recurring.Monthly}, Lines: []transaction.LineInput{line},
 	})
 	if err != nil {
 		return err

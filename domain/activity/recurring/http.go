@@ -1,4 +1,4 @@
-package transaction
+package recurring
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -14,14 +15,14 @@ import (
 	"stayledger/platform/page"
 )
 
-const templateTag = "Recurring transactions"
+const tag = "Recurring transactions"
 
-func templateEndpoints() []api.Endpoint {
+func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
 	const path = "/transactions/recurring-templates"
 	run := func(method, operationID string) api.Endpoint {
 		return api.Queue(api.Endpoint{
-			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: templateTag, Summary: "Make instances of a recurring template",
+			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: tag, Summary: "Make instances of a recurring template",
 			Scopes: write, DryRun: true, Also: runAlso(),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
 				"`dates` is null. A date that has one already is passed over. Of all that is due, each task of the operation makes at most 1000 instances " +
@@ -31,50 +32,50 @@ func templateEndpoints() []api.Endpoint {
 	}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: templateTag, Summary: "List recurring templates", Scopes: read,
+			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: tag, Summary: "List recurring templates", Scopes: read,
 			Doc: "With their lines: a page of more than 20000 is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
-		}, listTemplates),
+		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: templateTag, Summary: "Create a recurring template",
+			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: tag, Summary: "Create a recurring template",
 			Scopes: write, DryRun: true, Status: http.StatusCreated,
 			Doc: "The first instance must be one that could be made now, locks aside. Failures in order: malformed input; a pattern that contradicts " +
 				"itself; those of createTransaction save the locks; `duplicateUniqueRef`.",
-		}, createTemplate),
+		}, create),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: templateTag, Summary: "Read a recurring template",
+			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: tag, Summary: "Read a recurring template",
 			Scopes: read, OneStatement: true, Doc: "404 when the team has no such template.",
-		}, getTemplate),
+		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: templateTag, Summary: "Change a recurring template",
+			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: tag, Summary: "Change a recurring template",
 			Scopes: write, DryRun: true, Doc: "Fields that are present change, null clears. Instances that were made stay as they are. Fails with 404, and as " +
 				"creating does.",
-		}, updateTemplate),
+		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: path + "/{id}", ID: "deleteRecurringTemplate", Tag: templateTag, Summary: "Delete or archive a recurring template",
+			Method: http.MethodDelete, Path: path + "/{id}", ID: "deleteRecurringTemplate", Tag: tag, Summary: "Delete or archive a recurring template",
 			Scopes: deleting, DryRun: true, Doc: "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
-		}, eraseTemplate),
+		}, erase),
 		run(http.MethodPost, "runRecurringTemplate"), run(http.MethodPut, "putRecurringTemplateRun"),
 	}
 }
 
 var (
-	errDuplicateTemplateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring template with this reference already exists")
-	errTemplateArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The recurring template is archived")
-	errTemplateInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring template has made transactions")
+	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring template with this reference already exists")
+	errArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The recurring template is archived")
+	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring template has made transactions")
 )
 
-type listTemplatesInput struct {
+type listInput struct {
 	page.Params
-	Sort   Sort     `query:"sort" doc:"Default -createdAt."`
-	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
-	Status Status   `query:"status" enum:"active,inactive"`
-	Type   []Type   `query:"type" enum:"deposit,expense,transfer,payout"`
-	Search string   `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
+	Sort   transaction.Sort   `query:"sort" doc:"Default -createdAt."`
+	IDs    page.IDs           `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status transaction.Status `query:"status" enum:"active,inactive"`
+	Type   []transaction.Type `query:"type" enum:"deposit,expense,transfer,payout"`
+	Search string             `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
 }
 
-func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*page.Page[Template], error) {
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], error) {
 	q := page.Query{
-		Columns: templateColumns(), From: templateFrom, Sorts: sorts, Default: "-createdAt", ID: "t.id",
+		Columns: columns(), From: from, Sorts: transaction.Sorts, Default: "-createdAt", ID: "t.id",
 		Where: []string{"t.team_id = @team"}, Args: db.Args{"team": tx.Team},
 	}
 	q.IDs("t.id = any(?)", in.IDs)
@@ -94,33 +95,37 @@ func listTemplates(ctx context.Context, tx *db.Tx, in *listTemplatesInput) (*pag
 	return found, nil
 }
 
-func getTemplate(ctx context.Context, tx *db.Tx, in *getInput) (*Template, error) {
+func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Template, error) {
 	return told(ctx, tx, in.ID)
 }
 
 func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
-	t, err := template(ctx, tx, one, false)
+	t, err := byID(ctx, tx, one, false)
 	if err == nil {
 		t.tell()
 	}
 	return t, err
 }
 
-type createTemplateInput struct{ Body PutTemplate }
+type oneInput struct {
+	ID id.ID `path:"id"`
+}
 
-func createTemplate(ctx context.Context, tx *db.Tx, in *createTemplateInput) (*Template, error) {
-	return AddTemplate(ctx, tx, &in.Body)
+type createInput struct{ Body Put }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Template, error) {
+	return Add(ctx, tx, &in.Body)
 }
 
 // AddTemplate stores a new recurring template.
-func AddTemplate(ctx context.Context, tx *db.Tx, b *PutTemplate) (*Template, error) {
+func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if b.Type == "" {
-		b.Type = Expense
+		b.Type = transaction.Expense
 	}
 	t := Template{
-		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
+		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: transaction.Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
 	}
-	d, err := draftTemplate(ctx, tx, &t, &Create{
+	d, err := check(ctx, tx, &t, &transaction.Create{
 		Type: b.Type, Date: b.Date, Description: b.Description, Currency: b.Currency, AccountID: b.AccountID, ContactID: b.ContactID, Lines: b.Lines,
 	})
 	if err != nil {
@@ -132,13 +137,13 @@ func AddTemplate(ctx context.Context, tx *db.Tx, b *PutTemplate) (*Template, err
 	return told(ctx, tx, t.ID)
 }
 
-type updateTemplateInput struct {
+type updateInput struct {
 	ID   id.ID `path:"id"`
-	Body UpdateTemplate
+	Body Update
 }
 
-func updateTemplate(ctx context.Context, tx *db.Tx, in *updateTemplateInput) (*Template, error) {
-	t, err := template(ctx, tx, in.ID, true)
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) {
+	t, err := byID(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +178,7 @@ func updateTemplate(ctx context.Context, tx *db.Tx, in *updateTemplateInput) (*T
 	if u.Lines != nil {
 		c.Lines = u.Lines
 	}
-	d, err := draftTemplate(ctx, tx, t, &c)
+	d, err := check(ctx, tx, t, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +188,13 @@ func updateTemplate(ctx context.Context, tx *db.Tx, in *updateTemplateInput) (*T
 	return told(ctx, tx, t.ID)
 }
 
-type eraseTemplateInput struct {
+type deleteInput struct {
 	ID       id.ID  `path:"id"`
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the template as inactive instead of deleting it."`
 }
 
-func eraseTemplate(ctx context.Context, tx *db.Tx, in *eraseTemplateInput) (*api.None, error) {
-	t, err := template(ctx, tx, in.ID, true)
+func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	t, err := byID(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +204,7 @@ func eraseTemplate(ctx context.Context, tx *db.Tx, in *eraseTemplateInput) (*api
 		sql = `update transaction_template set status = 'inactive', next_at = null, updated_at = @now where team_id = @team and id = @id`
 		args["now"] = tx.Now
 	case t.InstancesCount > 0:
-		return nil, errTemplateInUse.With(map[string]any{"lockReasons": []string{"transactions"}, "suggestedOnLocked": "archive"})
+		return nil, errInUse.With(map[string]any{"lockReasons": []string{"transactions"}, "suggestedOnLocked": "archive"})
 	}
 	if _, err := tx.Exec(ctx, sql, args); err != nil {
 		return nil, fmt.Errorf("remove a recurring template: %w", err)

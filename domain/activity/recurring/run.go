@@ -1,4 +1,4 @@
-package transaction
+package recurring
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -39,13 +40,13 @@ type runInput struct {
 
 // RunPreview are the transactions that a run would make.
 type RunPreview struct {
-	Data []Transaction `json:"data"`
+	Data []transaction.Transaction `json:"data"`
 }
 
 // RunAnswer is the acknowledgement of a run, or what a dry run of it would make (INIT-30, INIT-31).
 type RunAnswer struct {
 	*operation.Acknowledgement
-	Data []Transaction `json:"data,omitzero"`
+	Data []transaction.Transaction `json:"data,omitzero"`
 }
 
 // HTTPStatus is 202 for a run and 200 for a dry run of it.
@@ -70,12 +71,12 @@ func (in *runInput) args() runArgs {
 }
 
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
-	t, err := template(ctx, tx, in.ID, false)
+	t, err := byID(ctx, tx, in.ID, false)
 	if err != nil {
 		return nil, err
 	}
-	if t.Status != Active {
-		return nil, errTemplateArchived
+	if t.Status != transaction.Active {
+		return nil, errArchived
 	}
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
@@ -95,7 +96,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
 	made, err := run(ctx, tx, in.args())
 	if err == nil {
-		err = show(ctx, tx, made)
+		err = transaction.Show(ctx, tx, made)
 	}
 	out.Acknowledgement, out.Data = nil, made
 	return err
@@ -129,13 +130,13 @@ func (t *Template) bound(dates []day.Day) error {
 
 // run makes the instances of a template that are still missing, all or none; of what is due the first atOnce. Holding the template makes runs take turns, so that no date
 // gets two.
-func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
-	t, err := template(ctx, tx, args.TemplateID, true)
+func run(ctx context.Context, tx *db.Tx, args runArgs) ([]transaction.Transaction, error) {
+	t, err := byID(ctx, tx, args.TemplateID, true)
 	if err != nil {
 		return nil, err
 	}
-	if t.Status != Active {
-		return nil, errTemplateArchived
+	if t.Status != transaction.Active {
+		return nil, errArchived
 	}
 	today := day.Of(tx.Now)
 	dates, through := t.due(today)
@@ -154,9 +155,9 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := []Transaction{}
+	made := []transaction.Transaction{}
 	for chunk := range slices.Chunk(all, addedTogether) {
-		added, err := AddAll(ctx, tx, chunk, ledger.Lenience{})
+		added, err := transaction.AddAll(ctx, tx, chunk, ledger.Lenience{})
 		if err != nil {
 			return nil, err
 		}
@@ -173,17 +174,17 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]Transaction, error) {
 
 // instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account assigned to
 // payout_bankAccount.
-func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]Create, error) {
+func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]transaction.Create, error) {
 	bank, err := db.Get[bool](ctx, tx, `select exists (select from account where team_id = @team and id = @id and type = 'bank')`,
 		db.Args{"team": tx.Team, "id": t.AccountID})
 	if err != nil {
 		return nil, fmt.Errorf("read an account: %w", err)
 	}
-	all := make([]Create, len(dates))
+	all := make([]transaction.Create, len(dates))
 	for i, d := range dates {
 		all[i] = t.instance(d)
-		if t.Type == Expense && t.PaymentStatus == Paid && !bank {
-			all[i].Payment = api.Set(PaymentInput{Date: d})
+		if t.Type == transaction.Expense && t.PaymentStatus == transaction.Paid && !bank {
+			all[i].Payment = api.Set(transaction.PaymentInput{Date: d})
 		}
 	}
 	return all, nil

@@ -1,11 +1,11 @@
-package transaction_test
+package recurring_test
 
 import (
 	"strings"
 	"sync"
 	"testing"
 
-	"stayledger/domain/activity/transaction"
+	"stayledger/domain/activity/recurring"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
@@ -321,7 +321,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 	w.Post(templates, later).Want(201)
 	closed.closeBooks(yesterday.AddDays(10).String())
 	for range 2 {
-		for _, e := range transaction.Part().Every {
+		for _, e := range recurring.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {
 				t.Fatal(err)
 			}
@@ -335,7 +335,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 		closed.Exec(`delete from transaction where team_id = @team`, nil)
 		closed.Exec(`update transaction_template set done_through = null, next_at = date, failed_at = now() - @age::text::interval where team_id = @team`,
 			db.Args{"age": age})
-		for _, e := range transaction.Part().Every {
+		for _, e := range recurring.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {
 				t.Fatal(err)
 			}
@@ -343,5 +343,25 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 		if got := closed.made(nil); got != want {
 			t.Errorf("%s later: made %q, want %q", age, got, want)
 		}
+	}
+}
+
+// A page with more lines than an answer can hold is refused with the limit that works; nothing is cut.
+func TestPagesOfTemplatesWithTooManyLines(t *testing.T) {
+	t.Parallel()
+	byHand(t)
+	w := newWorld(t)
+	lines := make(list, 100)
+	for i := range lines {
+		lines[i] = object{"assignment": "accountsReceivable", "amount": 1}
+	}
+	rent := w.Post(templates, w.rent("contactId", nil, "lines", lines, "type", "deposit")).Want(201).ID("id")
+	w.Exec(`insert into transaction_template select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).*
+		from transaction_template t, generate_series(1, 219) where t.team_id = @team and t.id = @id`, db.Args{"id": rent})
+	if refused := w.Get(templates+"?limit=250").WantIssue("tooManyLines", "limit"); refused.Int("context.suggestedLimit") != 200 {
+		t.Errorf("refused %s", refused.Body)
+	}
+	if got := w.Get(templates + "?limit=200").Want(200); got.Len("data") != 200 {
+		t.Errorf("%d templates", got.Len("data"))
 	}
 }

@@ -1,4 +1,4 @@
-package transaction_test
+package recurring_test
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stayledger/domain/activity/transaction"
+	"stayledger/domain/activity/recurring"
 	"stayledger/platform/day"
 )
 
 // firstDates are up to n dates of a pattern.
-func firstDates(p *transaction.Pattern, first string, n int) string {
+func firstDates(p *recurring.Pattern, first string, n int) string {
 	var out []string
 	for d := range p.Dates(date(first)) {
 		if len(out) == n {
@@ -25,7 +25,7 @@ func firstDates(p *transaction.Pattern, first string, n int) string {
 
 func TestPatterns(t *testing.T) {
 	t.Parallel()
-	type pattern = transaction.Pattern
+	type pattern = recurring.Pattern
 	tests := map[string]struct {
 		pattern     pattern
 		first       string
@@ -37,7 +37,7 @@ func TestPatterns(t *testing.T) {
 			pattern{Frequency: "weekly", Interval: 1}, "2026-01-07", "2026-01-07 2026-01-14 2026-01-21 2026-01-28", "Every week on Wednesday",
 		},
 		"every other week on two days, begun between them": {
-			pattern{Frequency: "weekly", Interval: 2, WeekDays: []transaction.Weekday{"friday", "monday"}},
+			pattern{Frequency: "weekly", Interval: 2, WeekDays: []recurring.Weekday{"friday", "monday"}},
 			"2026-01-07", "2026-01-09 2026-01-19 2026-01-23 2026-02-02", "Every 2 weeks on Monday and Friday",
 		},
 		"monthly on the 31st": {
@@ -85,18 +85,18 @@ func TestPatternDatesAscend(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := date("2024-01-01").AddDays(rapid.IntRange(0, 1500).Draw(t, "first"))
-		p := transaction.Pattern{
-			Frequency: rapid.SampledFrom([]transaction.Frequency{"daily", "weekly", "monthly", "yearly"}).Draw(t, "frequency"),
+		p := recurring.Pattern{
+			Frequency: rapid.SampledFrom([]recurring.Frequency{"daily", "weekly", "monthly", "yearly"}).Draw(t, "frequency"),
 			Interval:  rapid.Int64Range(1, 7).Draw(t, "interval"),
 			Count:     new(rapid.Int64Range(1, 40).Draw(t, "count")),
 		}
-		if p.Frequency == transaction.Weekly {
-			p.WeekDays = rapid.SliceOfN(rapid.SampledFrom([]transaction.Weekday{"monday", "thursday", "sunday"}), 0, 4).Draw(t, "weekDays")
+		if p.Frequency == recurring.Weekly {
+			p.WeekDays = rapid.SliceOfN(rapid.SampledFrom([]recurring.Weekday{"monday", "thursday", "sunday"}), 0, 4).Draw(t, "weekDays")
 		}
-		if p.Frequency == transaction.Monthly || p.Frequency == transaction.Yearly {
+		if p.Frequency == recurring.Monthly || p.Frequency == recurring.Yearly {
 			p.MonthDays = rapid.SliceOfN(rapid.SampledFrom([]int64{-1, 1, 15, 28, 29, 30, 31}), 0, 5).Draw(t, "monthDays")
 		}
-		if p.Frequency == transaction.Yearly {
+		if p.Frequency == recurring.Yearly {
 			p.Months = rapid.SliceOfN(rapid.Int64Range(1, 12), 0, 4).Draw(t, "months")
 		}
 		dates := slices.Collect(p.Dates(first))

@@ -1,0 +1,26 @@
+package recurring
+
+import (
+	"time"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/job"
+	"stayledger/platform/parts"
+)
+
+// Callers know these schemas by the names of package transaction.
+var (
+	_ = api.PublishedUnder[Template]("transaction")
+	_ = api.PublishedAs[Put]("TransactionPutTemplate")
+	_ = api.PublishedAs[Update]("TransactionUpdateTemplate")
+)
+
+// Part is recurring templates, whose instances are made when they are due.
+func Part() parts.Part {
+	return parts.Part{
+		Endpoints: endpoints(),
+		Handlers:  map[job.Kind]job.Handler{RunKind: operation.Work(10*time.Minute, runTask)},
+		Every:     every(),
+	}
+}

@@ -1,0 +1,244 @@
+// Package recurring owns the templates of transactions that repeat: their patterns of dates, and the instances that are made of them, at most one for
+// each date.
+package recurring
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// Template is a transaction that repeats. Its instances are transactions of their own, at most one for each of its dates.
+type Template struct {
+	ID            id.ID                   `json:"id"`
+	UniqueRef     *string                 `json:"uniqueRef" doc:"The caller's own reference, unique among the templates of the team."`
+	Status        transaction.Status      `json:"status" enum:"active,inactive" doc:"An inactive template makes nothing."`
+	Type          transaction.Type        `json:"type" enum:"deposit,expense,transfer,payout" doc:"Of the instances."`
+	Description   *string                 `json:"description"`
+	Date          day.Day                 `json:"date" doc:"The first day on which the pattern can have a date."`
+	Currency      string                  `json:"currency" doc:"ISO 4217 in lower case."`
+	Amount        money.Cents             `json:"amount" doc:"Total of an instance, in cents."`
+	AccountID     id.ID                   `json:"accountId"`
+	Account       transaction.AccountRef  `json:"account"`
+	ContactID     *id.ID                  `json:"contactId"`
+	Contact       *transaction.ContactRef `json:"contact"`
+	PaymentStatus transaction.PaidStatus  `json:"paymentStatus" enum:"paid,unpaid" doc:"Whether an instance is paid on its own date or stays an open bill."`
+	Pattern       Pattern                 `json:"pattern"`
+	Lines         []transaction.Line      `json:"lines"`
+	CreatedAt     day.Instant             `json:"createdAt"`
+	UpdatedAt     day.Instant             `json:"updatedAt"`
+
+	PatternFormatted          string   `json:"patternFormatted" db:"-" doc:"The pattern in words."`
+	NextTransactionInstanceAt *day.Day `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
+	InstancesCount            int64    `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
+
+	// DoneThrough is the last day up to which due dates were made, Made are the dates after it that have an instance already.
+	DoneThrough *day.Day  `json:"-"`
+	Made        []day.Day `json:"-"`
+}
+
+const from = `transaction_template t left join account a on a.team_id = t.team_id and a.id = t.account_id
+	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
+
+func columns() string {
+	return `t.id, t.unique_ref, t.status, t.type, t.description, t.date, t.currency, t.total as amount, t.account_id,
+		jsonb_build_object('id', t.account_id, 'code', a.code, 'name', coalesce(a.name, '')) as account, t.contact_id,
+		case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end as contact, t.payment_status, t.pattern, ` +
+		transaction.LinesStoredIn("t.lines", "t.id") + `, t.created_at, t.updated_at, t.done_through,
+		(select count(*) from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id) as instances_count,
+		array(select x.recurring_at from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id
+			and (t.done_through is null or x.recurring_at > t.done_through)) as made`
+}
+
+// tell fills in what follows from the pattern.
+func (t *Template) tell() {
+	t.PatternFormatted = t.Pattern.Format(t.Date)
+	t.NextTransactionInstanceAt = t.next()
+	t.Pattern = t.Pattern.settled(t.Date)
+}
+
+// open gives the dates that were neither passed nor made, up to and including a day, or all for nil.
+func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
+	made := make(map[day.Day]bool, len(t.Made))
+	for _, d := range t.Made {
+		made[d] = true
+	}
+	for d := range t.Pattern.Dates(t.Date) {
+		switch {
+		case through != nil && d.After(*through):
+			return
+		case made[d] || t.DoneThrough != nil && !d.After(*t.DoneThrough):
+		case !yield(d):
+			return
+		}
+	}
+}
+
+// next is the first open date of an active template.
+func (t *Template) next() (next *day.Day) {
+	if t.Status != transaction.Active {
+		return nil
+	}
+	t.open(nil, func(d day.Day) bool { next = &d; return false })
+	return next
+}
+
+// due are the open dates up to today, the first atOnce of them; through is the last day that they account for.
+func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
+	through = today
+	t.open(&today, func(d day.Day) bool {
+		if len(dates) == t.atOnce() {
+			through = dates[len(dates)-1]
+			return false
+		}
+		dates = append(dates, d)
+		return true
+	})
+	return dates, through
+}
+
+// atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be too many.
+func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
+
+// runs is how many transactions it takes to make all that is due.
+func (t *Template) runs(today day.Day) int {
+	n := 0
+	t.open(&today, func(day.Day) bool { n++; return true })
+	return max(1, (n+t.atOnce()-1)/t.atOnce())
+}
+
+// instance is the transaction of a date, as a caller would create it. Assignments are resolved when it is made.
+func (t *Template) instance(at day.Day) transaction.Create {
+	c := transaction.Create{
+		Type: t.Type, Date: at, Currency: api.Set(t.Currency), AccountID: api.Set(t.AccountID), RecurringTemplateID: api.Set(t.ID),
+		Description: api.SetIf(t.Description), ContactID: api.SetIf(t.ContactID), Lines: make([]transaction.LineInput, len(t.Lines)),
+	}
+	for i := range t.Lines {
+		c.Lines[i] = t.Lines[i].Input()
+	}
+	return c
+}
+
+// PutTemplate is a template as the caller describes it.
+type Put struct {
+	Type          transaction.Type        `json:"type,omitempty" enum:"deposit,expense,transfer,payout" doc:"Absent: expense."`
+	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`
+	Description   api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
+	Date          day.Day                 `json:"date" doc:"The first day on which the pattern can have a date."`
+	Currency      api.Opt[string]         `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"ISO 4217; the team's default currency when absent."`
+	AccountID     api.Opt[id.ID]          `json:"accountId,omitzero" doc:"As of createTransaction."`
+	ContactID     api.Opt[id.ID]          `json:"contactId,omitzero"`
+	PaymentStatus transaction.PaidStatus  `json:"paymentStatus,omitempty" enum:"paid,unpaid" doc:"Absent: unpaid for an expense that is owed on a payable, else paid."`
+	Pattern       PatternInput            `json:"pattern"`
+	Lines         []transaction.LineInput `json:"lines" minItems:"1" maxItems:"1000"`
+}
+
+// UpdateTemplate holds the fields that change; null clears, absent stays. Instances that were made stay as they are.
+type Update struct {
+	Status        transaction.Status      `json:"status,omitempty" enum:"active,inactive"`
+	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`
+	Description   api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
+	Date          *day.Day                `json:"date,omitempty"`
+	Currency      api.Opt[string]         `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$"`
+	AccountID     api.Opt[id.ID]          `json:"accountId,omitzero"`
+	ContactID     api.Opt[id.ID]          `json:"contactId,omitzero"`
+	PaymentStatus transaction.PaidStatus  `json:"paymentStatus,omitempty" enum:"paid,unpaid"`
+	Pattern       api.Opt[PatternInput]   `json:"pattern,omitzero"`
+	Lines         []transaction.LineInput `json:"lines,omitempty" minItems:"1" maxItems:"1000" doc:"Replaces all lines."`
+}
+
+// checked is a template on its way to be stored: instance is its transaction on the first date, which must be one that could be made.
+type checked struct {
+	Template
+	instance *transaction.Checked
+}
+
+// checkTemplate holds a template to the rules of the transactions that it will make. It fails with patternInvalid, as Check does, and with
+// paymentStatusMismatch for a bill that cannot be unpaid.
+func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checked, error) {
+	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	d, err := transaction.Check(ctx, tx, c)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case t.PaymentStatus == "" && d.Type == transaction.Expense && !d.OnBank:
+		t.PaymentStatus = transaction.Unpaid
+	case t.PaymentStatus == "":
+		t.PaymentStatus = transaction.Paid
+	case t.PaymentStatus == transaction.Unpaid && (d.OnBank || d.Type != transaction.Expense):
+		return nil, apierr.BadRequest.At(issueAt("Only an expense that is owed on a payable can be unpaid", "paymentStatusMismatch", "paymentStatus"))
+	}
+	if t.PaymentStatus == transaction.Paid && d.Type == transaction.Expense && !d.OnBank {
+		if err := account.Require(d.Assigned, account.PayoutBankAccount); err != nil {
+			return nil, err
+		}
+	}
+	return &checked{Template: *t, instance: d}, nil
+}
+
+func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
+	i := d.instance
+	s := db.Stmt{
+		SQL: `update transaction_template set unique_ref = @ref, status = @status, type = @type, description = @description, date = @date,
+				currency = @currency, account_id = @account, contact_id = @contact, payment_status = @paid, total = @total, pattern = @pattern,
+				lines = @lines, next_at = @next, failed_at = null, updated_at = @now
+			where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": d.ID, "ref": d.UniqueRef, "status": string(d.Status), "type": string(i.Type), "description": i.Description,
+			"date": d.Date, "currency": i.Currency, "account": i.AccountID, "contact": i.ContactID, "paid": string(d.PaymentStatus),
+			"total": i.Total, "pattern": d.Pattern, "lines": i.StoredLines(), "next": d.next(), "now": tx.Now,
+		},
+	}
+	if isNew {
+		s.SQL = `insert into transaction_template (team_id, id, unique_ref, status, type, description, date, currency, account_id, contact_id,
+				payment_status, total, pattern, lines, next_at, created_at, updated_at)
+			values (@team, @id, @ref, @status, @type, @description, @date, @currency, @account, @contact, @paid, @total, @pattern, @lines, @next, @now, @now)`
+	}
+	return s
+}
+
+func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
+	err := tx.Pipeline(ctx, d.statement(tx, isNew))
+	if db.Constraint(err) == "transaction_template_unique_ref" {
+		return errDuplicateRef
+	}
+	if err != nil {
+		return fmt.Errorf("store a recurring template: %w", err)
+	}
+	return nil
+}
+
+// template reads one, locked when it is to be changed. It fails with apierr.NotFound.
+func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, error) {
+	args := db.Args{"team": tx.Team, "id": one}
+	if toChange {
+		// Locked in a statement of its own, so that the next one sees the instances that were made until then.
+		if _, err := tx.Exec(ctx, `select from transaction_template where team_id = @team and id = @id for update`, args); err != nil {
+			return nil, fmt.Errorf("lock a recurring template: %w", err)
+		}
+	}
+	found, err := db.Select[Template](ctx, tx, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args)
+	if err != nil {
+		return nil, fmt.Errorf("read a recurring template: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+	return &found[0], nil
+}
+
+func issueAt(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
+}

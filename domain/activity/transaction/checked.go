@@ -1,0 +1,44 @@
+package transaction
+
+import (
+	"context"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Checked is a transaction that could be made now, locks aside.
+type Checked struct {
+	Transaction
+	// OnBank says that its account is one of a bank.
+	OnBank bool
+	// Assigned are the accounts that the team has assigned.
+	Assigned map[account.Assignment]id.ID
+
+	draft *draft
+}
+
+// Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does before the locks.
+func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
+	d := drafted(c, tx.NewID)
+	t, r, err := complete(ctx, tx, []*draft{d})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(t, r); err != nil {
+		return nil, err
+	}
+	if _, err := Journal(&d.Transaction, &r.facts); err != nil {
+		return nil, err
+	}
+	return &Checked{Transaction: d.Transaction, OnBank: r.accounts[d.AccountID].bank, Assigned: t.assigned, draft: d}, nil
+}
+
+// StoredLines are the lines as a JSON document, for a column of lines elsewhere.
+func (c *Checked) StoredLines() any { return c.draft.lineRows([]lineRow{}) }
+
+// LinesStoredIn selects lines from a column of a row t that StoredLines filled, in the form of Transaction.Lines; template is the id of their template.
+func LinesStoredIn(column, template string) string {
+	return linesOf("jsonb_to_recordset("+column+") as l("+lineTypes+")", template, "true")
+}

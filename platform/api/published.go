@@ -1,0 +1,35 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+)
+
+// publishedAs are the names of schemas, by the type with the path of its package, and what stands for the name of a package in them, by its path.
+var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
+
+// PublishedAs publishes the schema of T under a name of its own, for callers who know it by the name it had first. It is said in a package
+// variable.
+func PublishedAs[T any](name string) struct{} {
+	t := reflect.TypeFor[T]()
+	publishedAs[t.PkgPath()+"."+t.Name()] = name
+	return struct{}{}
+}
+
+// PublishedUnder publishes the schemas of the package of T as those of another package, which they were in first.
+func PublishedUnder[T any](pkg string) struct{} {
+	publishedUnder[reflect.TypeFor[T]().PkgPath()] = pkg
+	return struct{}{}
+}
+
+// published is the name of the schema of a type of a package.
+func published(pkgPath, name string) string {
+	if chosen, ok := publishedAs[pkgPath+"."+name]; ok {
+		return chosen
+	}
+	pkg, ok := publishedUnder[pkgPath]
+	if !ok {
+		pkg = pkgPath[strings.LastIndex(pkgPath, "/")+1:]
+	}
+	return qualified(pkg, name)
+}
