@@ -96,7 +96,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	}
 	a.watch = newMetrics(d, log, lanes)
 	a.API = api.NewServer(api.Config{
-		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
+		DB: d, Log: log, Authenticate: a.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
 		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request, Title: "stayledger", Description: about,
 	}, a.parts.Endpoints)
 	if err := a.pages(); err != nil {

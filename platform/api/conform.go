@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 
 	"stayledger/platform/apierr"
@@ -14,8 +13,8 @@ import (
 // anyDay lets an answer name days that no request could.
 var anyDay, _ = day.ParseRange("0001-01-01...9999-12-31", true)
 
-// Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type, an undeclared
-// status. Test harnesses hold every answer to it.
+// Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type, a
+// status or a failure that is not declared. Test harnesses hold every answer to it.
 func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 	t := e.answerType(status)
 	if t == nil {
@@ -36,7 +35,7 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 
 // answerType is the declared type of an answer, or nil.
 func (e *Endpoint) answerType(status int) reflect.Type {
-	if slices.Contains(e.failures(), status) {
+	if status >= http.StatusBadRequest {
 		return reflect.TypeFor[apierr.Envelope]()
 	}
 	if t, ok := e.Also[status]; ok {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -14,10 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
-	"stayledger/platform/id"
-	"stayledger/platform/money"
-	"stayledger/platform/page"
 )
 
 const refPrefix = "#/components/schemas/"
@@ -29,77 +24,8 @@ var plainArrays = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 func newRegistry() huma.Registry {
 	plainArrays()
 	r := huma.NewMapRegistry(refPrefix, schemaName)
-	r.RegisterTypeAlias(reflect.TypeFor[id.ID](), reflect.TypeFor[uuidText]())
-	r.RegisterTypeAlias(reflect.TypeFor[day.Day](), reflect.TypeFor[dateText]())
-	r.RegisterTypeAlias(reflect.TypeFor[day.Month](), reflect.TypeFor[monthText]())
-	r.RegisterTypeAlias(reflect.TypeFor[day.Instant](), reflect.TypeFor[instantText]())
-	r.RegisterTypeAlias(reflect.TypeFor[day.Span](), reflect.TypeFor[spanText]())
-	r.RegisterTypeAlias(reflect.TypeFor[page.Pick](), reflect.TypeFor[pickText]())
-	r.RegisterTypeAlias(reflect.TypeFor[page.Ref](), reflect.TypeFor[refText]())
-	r.RegisterTypeAlias(reflect.TypeFor[money.Range](), reflect.TypeFor[amountText]())
-	r.RegisterTypeAlias(reflect.TypeFor[money.Ranges](), reflect.TypeFor[amountsText]())
+	registerNamed(r)
 	return r
-}
-
-type (
-	uuidText  string
-	dateText  string
-	monthText string
-
-	instantText string
-	spanText    string
-	pickText    string
-	refText     string
-	amountText  string
-	amountsText string
-)
-
-const uuidForm = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-
-// Schema describes an instant.
-func (instantText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: "date-time"}
-}
-
-// Schema describes an identifier.
-func (uuidText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: "uuid", Pattern: "^" + uuidForm + "$"}
-}
-
-// Schema describes a range of dates.
-func (spanText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: rangeFormat}
-}
-
-// Schema describes an id to select or to leave out.
-func (pickText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: pickFormat, Pattern: "^!?" + uuidForm + "$"}
-}
-
-// Schema describes a reference, or null, to select or to leave out.
-func (refText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: refFormat, Pattern: "^!?(null|unmapped|" + uuidForm + ")$"}
-}
-
-// Schema describes an amount or a range of amounts.
-func (amountText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: amountFormat, Pattern: money.RangePattern}
-}
-
-// Schema describes amounts and ranges of amounts, separated by commas.
-func (amountsText) Schema(huma.Registry) *huma.Schema {
-	one := strings.Trim(money.RangePattern, "^$")
-	return &huma.Schema{Type: "string", Format: amountsFormat, Pattern: "^" + one + "(," + one + "){0,9}$"}
-}
-
-// Schema describes a civil date.
-func (dateText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: "date"}
-}
-
-// Schema describes a month.
-func (monthText) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "string", Format: monthFormat, Pattern: `^\d{4}-(0[1-9]|1[0-2])$`}
 }
 
 func schemaName(t reflect.Type, hint string) string {
@@ -150,8 +76,9 @@ func (s *Server) describe() *huma.OpenAPI {
 	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
 		describeEnvelope(envelope)
 	}
+	edgeTexts := s.edgeTexts()
 	for i := range s.plans {
-		s.describeEndpoint(o, &s.plans[i], failure)
+		s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
 	}
 	nullable(s.registry)
 	return o
@@ -170,7 +97,7 @@ func describeEnvelope(s *huma.Schema) {
 	s.Properties["message"].Description = "Static display text of one condition; never parse it."
 }
 
-func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema) {
+func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema, edgeTexts map[int]string) {
 	e := p.endpoint
 	op := &huma.Operation{
 		OperationID: e.ID, Tags: []string{e.Tag}, Summary: e.Summary, Description: e.Doc, Method: e.Method, Path: e.Path,
@@ -194,7 +121,8 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	if p.uploadIndex != nil {
 		op.RequestBody = describeForm(e.Form)
 	}
-	s.describeAnswers(op, e, failure)
+	s.describeAnswers(op, e)
+	s.describeFailures(op, e, failure, edgeTexts)
 	item := o.Paths[e.Path]
 	if item == nil {
 		item = &huma.PathItem{}
@@ -305,11 +233,9 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 	return out
 }
 
-func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.Schema) {
+func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	add := func(status int, t reflect.Type) {
-		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{
-			"X-Request-Id": {Schema: &huma.Schema{Type: "string"}},
-		}}
+		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{"X-Request-Id": requestIDHeader}}
 		switch t {
 		case reflect.TypeFor[None]():
 		case reflect.TypeFor[Content]():
@@ -318,9 +244,13 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.
 			r.Content = map[string]*huma.MediaType{"application/json": {Schema: s.registry.Schema(t, true, e.ID+"Answer")}}
 		}
 		if e.kind == kindWrite {
-			r.Headers["X-Service-Audit-Should-Poll"] = &huma.Header{Schema: &huma.Schema{Type: "string", Enum: []any{"true", "false"}}}
-			r.Headers["X-Service-Audit-Action-Id"] = &huma.Header{Schema: &huma.Schema{Type: "string"}, Description: "Absent from dry runs."}
+			r.Headers["X-Service-Audit-Should-Poll"], r.Headers["X-Service-Audit-Action-Id"] = pollHeader, actionHeader
 		}
+		name := strconv.Itoa(status)
+		if t != reflect.TypeFor[None]() {
+			name += "-" + schemaName(t, e.ID)
+		}
+		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
 	}
 	status := e.status()
@@ -337,30 +267,6 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint, failure *huma.
 	for status, t := range e.Also {
 		add(status, t)
 	}
-	for _, status := range e.failures() {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status), Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
-		}
-	}
-}
-
-// failures are the statuses that the edge itself can answer with.
-func (e *Endpoint) failures() []int {
-	out := []int{400, 500, 502, 503, 504}
-	if !e.Public {
-		out = append(out, 401, 403, 404, 410, 421)
-	} else {
-		out = append(out, 404, 410)
-	}
-	if e.Method != http.MethodGet {
-		out = append(out, 409, 413, 422, 423)
-	} else {
-		out = append(out, 422)
-	}
-	if e.kind == kindStream {
-		out = append(out, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable)
-	}
-	return out
 }
 
 // nullable makes every pointer field without omitempty accept null, references included, which the schema generator does not do by itself.
@@ -389,6 +295,48 @@ func enumOf(t reflect.Type) []any {
 	var out []any
 	for _, value := range v.Enum() {
 		out = append(out, value)
+	}
+	return out
+}
+
+// enumNames are the names that the types which list some values can be published under, by the JSON of the values.
+func (s *Server) enumNames() map[string][]string {
+	types := map[string][]reflect.Type{}
+	note := func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if values := enumOf(t); values != nil {
+			text, _ := json.Marshal(values)
+			if !slices.Contains(types[string(text)], t) {
+				types[string(text)] = append(types[string(text)], t)
+			}
+		}
+	}
+	for i := range s.plans {
+		for k := range s.plans[i].params {
+			note(s.plans[i].params[k].typ)
+		}
+	}
+	for name := range s.registry.Map() {
+		if t := s.registry.TypeFromRef(refPrefix + name); t != nil && t.Kind() == reflect.Struct {
+			for f := range t.Fields() {
+				note(f.Type)
+			}
+		}
+	}
+	out := map[string][]string{}
+	for values, of := range types {
+		var names, plain []string
+		for _, t := range of {
+			names, plain = append(names, schemaName(t, "")), append(plain, upper(t.Name()))
+		}
+		slices.Sort(names)
+		slices.Sort(plain)
+		if len(of) > 1 && len(slices.Compact(plain)) == 1 {
+			names = append(plain[:1], names...)
+		}
+		out[values] = names
 	}
 	return out
 }
@@ -424,64 +372,4 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 			field.Enum = append(field.Enum, nil)
 		}
 	}
-}
-
-// Description is the published description in its forms: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
-type Description struct{ JSON, YAML, JSON30 []byte }
-
-// OpenAPI renders the published description.
-func (s *Server) OpenAPI() (d Description, err error) {
-	if d.JSON, err = json.MarshalIndent(s.published, "", "  "); err != nil {
-		return d, fmt.Errorf("encode the description: %w", err)
-	}
-	if d.YAML, err = s.published.YAML(); err != nil {
-		return d, fmt.Errorf("encode the description: %w", err)
-	}
-	d.JSON30, err = downgrade(d.JSON)
-	return d, err
-}
-
-// downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable, and what 3.0 has no word for goes.
-func downgrade(asJSON []byte) ([]byte, error) {
-	var tree any
-	if err := json.Unmarshal(asJSON, &tree); err != nil {
-		return nil, fmt.Errorf("read the description: %w", err)
-	}
-	root, _ := downgradeNode(tree).(map[string]any)
-	root["openapi"] = "3.0.3"
-	out, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the description: %w", err)
-	}
-	return out, nil
-}
-
-func downgradeNode(node any) any {
-	switch n := node.(type) {
-	case []any:
-		for i := range n {
-			n[i] = downgradeNode(n[i])
-		}
-	case map[string]any:
-		for k, v := range n {
-			n[k] = downgradeNode(v)
-		}
-		if types, ok := n["type"].([]any); ok && len(types) == 2 {
-			n["type"], n["nullable"] = types[0], true
-		}
-		if options, ok := n["anyOf"].([]any); ok && len(options) == 2 {
-			if null, ok := options[1].(map[string]any); ok && null["type"] == "null" {
-				delete(n, "anyOf")
-				n["allOf"], n["nullable"] = []any{options[0]}, true
-			}
-		}
-		if _, ok := n["contentMediaType"].(string); ok && n["format"] == "binary" {
-			delete(n, "contentMediaType")
-		}
-		if examples, ok := n["examples"].([]any); ok && len(examples) > 0 {
-			delete(n, "examples")
-			n["example"] = examples[0]
-		}
-	}
-	return node
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 )
 
@@ -46,8 +47,11 @@ type Endpoint struct {
 	ID      string
 	Tag     string
 	Summary string
-	// Doc is the description: the failures in the order in which they are checked.
+	// Doc is the description. How the endpoint fails is added to it.
 	Doc string
+	// Errors are the conditions of the domain that the endpoint can fail with, in the order in which they are checked. What the edge refuses
+	// by itself is not among them: credentials, input that does not validate, a path that leads to nothing.
+	Errors apierr.List
 	// Scopes must all be held; one entry may name alternatives with "|".
 	Scopes []string
 	// Open are the credentials that may call the route; nil means team keys, partner keys and users.

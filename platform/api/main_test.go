@@ -207,7 +207,7 @@ type heardText struct {
 func toys() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{Method: http.MethodGet, Path: "/toys", ID: "listToys", Tag: "toys", Summary: "List toys", Scopes: []string{"toys:read|toys:write"}}, listToys),
-		api.Write(api.Endpoint{Method: http.MethodPost, Path: "/toys", ID: "createToy", Tag: "toys", Summary: "Create a toy", Status: 201, DryRun: true, MaxBody: 2000}, makeToy),
+		api.Write(api.Endpoint{Method: http.MethodPost, Path: "/toys", ID: "createToy", Tag: "toys", Summary: "Create a toy", Status: 201, DryRun: true, MaxBody: 2000, Errors: apierr.List{errHalted}}, makeToy),
 		api.Write(api.Endpoint{Method: http.MethodDelete, Path: "/toys/{id}", ID: "deleteToy", Tag: "toys", Summary: "Delete a toy", DryRun: true},
 			func(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 				n, err := tx.Exec(ctx, `delete from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": in.ID})

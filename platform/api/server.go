@@ -34,6 +34,8 @@ type Config struct {
 	Log *slog.Logger
 	// Authenticate finds out who calls and for which team; it refuses with a condition of the contract.
 	Authenticate func(ctx context.Context, r *http.Request, e *Endpoint) (db.Scope, error)
+	// Refusals are the conditions that Authenticate refuses with on an endpoint, in their order.
+	Refusals func(e *Endpoint) apierr.List
 	// Audit is the statement that records the audit action of a write.
 	Audit func(tx *db.Tx, e *Endpoint) db.Stmt
 	// CursorKey authenticates cursors, and what tells two requests with one Idempotency-Key apart.

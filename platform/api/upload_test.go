@@ -38,7 +38,7 @@ var errBoxFull = apierr.New(apierr.CodeConflict, "", "Box is full")
 // boxes is an endpoint that takes uploads of up to 100000 bytes. A file that begins with "full" does not settle.
 func boxes(dropped *atomic.Int64) api.Endpoint {
 	return api.Receive(api.Endpoint{
-		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000,
+		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000, Errors: apierr.List{errBoxFull},
 		Form: []api.Part{{Name: "file", Required: true, File: true}, {Name: "note"}, {Name: "kind", Enum: []string{"a", "b"}}},
 	}, api.Receiver[boxInput, *Box, Box]{
 		Receive: func(_ context.Context, _ *db.DB, _ db.Scope, in *boxInput) (*Box, error) {
@@ -296,7 +296,7 @@ func TestTheRestOfAnUploadIsNotWaitedFor(t *testing.T) {
 func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 	t.Parallel()
 	slow := api.Receive(api.Endpoint{
-		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000,
+		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000, Errors: apierr.List{errBoxFull},
 		Form: []api.Part{{Name: "file", Required: true, File: true}},
 	}, api.Receiver[boxInput, *Box, Box]{
 		Receive: func(ctx context.Context, _ *db.DB, _ db.Scope, in *boxInput) (*Box, error) {

@@ -168,7 +168,7 @@ func (x *Team) serve() {
 		log = slog.New(slog.DiscardHandler)
 	}
 	x.server = api.NewServer(api.Config{
-		DB: x.DB, Log: log, Authenticate: x.authenticate, Audit: audit, CursorKey: []byte("test cursor key"),
+		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit, CursorKey: []byte("test cursor key"),
 		PublicURL: "http://127.0.0.1", Title: "test",
 	}, x.endpoints)
 }
@@ -197,6 +197,8 @@ func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint)
 	}
 	return scope, nil
 }
+
+func refusals(*api.Endpoint) apierr.List { return apierr.List{apierr.RouteClosed, apierr.MissingScope} }
 
 func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{

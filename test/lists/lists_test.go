@@ -101,7 +101,15 @@ func TestEveryListIsHeldToTheContract(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]struct{ Parameters []struct{ Name, In string } }
 	}
-	if err := json.Unmarshal(description.JSON, &d); err != nil {
+	tree, err := description.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
 	for path, methods := range d.Paths {

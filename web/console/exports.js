@@ -24,7 +24,7 @@ async function all() {
 function selector(operation, d) {
   const body = resolve(operation.requestBody?.content["application/json"].schema, d);
   const inPath = (operation.parameters || []).map((p) => resolve(p, d)).filter((p) => p.in === "path");
-  const own = inPath.map((p) => [p.name, { description: p.description, ...resolve(p.schema, d) }]);
+  const own = inPath.map((p) => [p.name, { ...resolve(p.schema, d), description: p.description }]);
   return { ...body, properties: { ...Object.fromEntries(own), ...body.properties }, required: [...inPath.map((p) => p.name), ...(body.required || [])] };
 }
 

@@ -8,10 +8,14 @@ const kept = new Map();
 
 export const forget = () => kept.clear();
 
+// resolve follows references; what stands beside one holds for this place. What can be null as well is what it is otherwise.
 export function resolve(schema, description) {
-  while (schema?.$ref) schema = schema.$ref.slice(2).split("/").reduce((at, name) => at[name], description);
+  if (schema?.$ref) {
+    const { $ref, ...beside } = schema;
+    return { ...resolve($ref.slice(2).split("/").reduce((at, name) => at[name], description), description), ...beside };
+  }
   const real = (schema?.anyOf || schema?.oneOf)?.filter((s) => s.type !== "null");
-  return real?.length === 1 ? { ...schema, ...resolve(real[0], description), description: schema.description } : schema || {};
+  return real?.length === 1 ? { ...resolve(real[0], description), ...schema } : schema || {};
 }
 
 const typed = (schema, name) => [schema.type].flat().includes(name);

@@ -1,5 +1,6 @@
 // The operations of the team, kept current: what was started, how far it is, what came of it.
 import { el, row as cells, size, table } from "./statement.js";
+import { resolve } from "./fields.js";
 import { announce, busy, description, get, over, save, session, told, words } from "./service.js";
 
 const page = 25;
@@ -46,9 +47,10 @@ function build() {
 // describe fills the filters with what the service knows.
 async function describe() {
   try {
-    const parameters = (await description()).paths["/operations"].get.parameters;
+    const all = await description();
+    const parameters = all.paths["/operations"].get.parameters.map((p) => resolve(p, all));
     for (const [name, write] of [["status", (v) => names[v] || v], ["type", words]]) {
-      const values = parameters.find((p) => p.name === name && p.in === "query").schema.enum;
+      const values = resolve(parameters.find((p) => p.name === name && p.in === "query").schema, all).enum;
       filters.querySelector("#operation-" + name).append(...values.map((value) => el("option", { value }, write(value))));
     }
   } catch {

@@ -141,6 +141,33 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	return scope, nil
 }
 
+// Refusals implements api.Config.Refusals: what Authenticate can refuse a request of an endpoint with.
+func Refusals(e *api.Endpoint) apierr.List {
+	list := apierr.List{apierr.Unauthorized}
+	if e.PartnerOnly {
+		list = append(list, errNotPartnerKey)
+	}
+	list = append(list, apierr.RouteClosed)
+	if len(e.Scopes) > 0 {
+		list = append(list, apierr.MissingScope)
+	}
+	if e.Selection == api.NoTeam {
+		return list
+	}
+	if e.Selection == api.ManagedTeams && !e.PartnerOnly {
+		return append(list, errMisdirected)
+	}
+	list = append(list, errNoTeam, apierr.NotFound, errTeamConflict, errTeamNotHeld)
+	if e.PartnerOnly {
+		list = append(list, errNotPartnerTeam)
+	}
+	list = append(list, errTeamDeleted, errMisdirected)
+	if e.Mutates() && !e.Frozen {
+		list = append(list, errFrozen["migration"], errFrozen["deletion"], errFrozen["unknown"])
+	}
+	return list
+}
+
 func frozen(reason string) error {
 	if err, known := errFrozen[reason]; known {
 		return err

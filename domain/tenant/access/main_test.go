@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 		Elsewhere: map[access.Region]string{"eu": elsewhere},
 	})
 	w.server = api.NewServer(api.Config{
-		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Audit: audit.Record,
+		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
 	}, append(toys(), append(append(access.Part().Endpoints, team.Part(nil).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 	return w

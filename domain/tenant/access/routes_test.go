@@ -43,7 +43,7 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	w := newWorld(t)
 	routes := app.Parts(app.Outside{}, app.Config{}).Endpoints
 	w.server = api.NewServer(api.Config{
-		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Audit: audit.Record,
+		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
 	}, routes)
 	partner := w.partner("us")

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stayledger/platform/apierr"
+)
+
+// ofEdge are the conditions that the edge itself refuses a request of the endpoint with, in the order in which it does.
+func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
+	p := s.plans[slices.IndexFunc(s.plans, func(p plan) bool { return p.endpoint.ID == e.ID })]
+	list := apierr.List{apierr.MethodNotSupported, apierr.ServiceUnavailable, errUnknownVersion}
+	if !e.Public && s.Refusals != nil {
+		list = append(list, s.Refusals(e))
+	}
+	list = append(list, apierr.UnknownParameter, apierr.BadRequest)
+	if p.uploadIndex != nil {
+		list = append(list, apierr.UnsupportedMediaType, apierr.PayloadTooLarge, errForm, errTooSlow)
+	}
+	if p.body != nil {
+		list = append(list, apierr.UnsupportedMediaType)
+	}
+	if p.body != nil || p.rawIndex != nil {
+		list = append(list, apierr.PayloadTooLarge)
+	}
+	if p.body != nil {
+		list = append(list, apierr.MalformedJSON)
+	}
+	if e.takesKey() {
+		list = append(list, errMalformedKey, apierr.IdempotencyConflict)
+	}
+	if strings.Contains(e.Path, "{") {
+		list = append(list, apierr.NotFound)
+	}
+	if e.kind == kindStream {
+		list = append(list, refusedStreams[http.StatusPreconditionFailed], refusedStreams[http.StatusRequestedRangeNotSatisfiable])
+	}
+	return append(list, apierr.Internal, errBusy, apierr.GatewayTimeout, errSlow).Conditions()
+}
+
+// statusOf is the status that a condition is answered with.
+func statusOf(e *apierr.Error) int {
+	for status, refusal := range refusedStreams {
+		if refusal.Message() == e.Message() {
+			return status
+		}
+	}
+	return e.Code().Status()
+}
+
+// fails are the statuses of all conditions of an endpoint.
+func (s *Server) fails(e *Endpoint) map[int]bool {
+	out := map[int]bool{}
+	for _, c := range slices.Concat(s.ofEdge(e), e.Errors.Conditions()) {
+		out[statusOf(c)] = true
+	}
+	return out
+}
+
+// own are the conditions that an endpoint names and the edge does not give by itself.
+func (s *Server) own(e *Endpoint) []*apierr.Error {
+	edge := s.ofEdge(e)
+	return slices.DeleteFunc(e.Errors.Conditions(), func(c *apierr.Error) bool { return slices.ContainsFunc(edge, c.Alike) })
+}
+
+// edgeTexts says for each status what the edge gives it for, on whichever endpoint.
+func (s *Server) edgeTexts() map[int]string {
+	all := apierr.List{}
+	for i := range s.Endpoints {
+		for _, c := range s.ofEdge(&s.Endpoints[i]) {
+			all = append(all, c)
+		}
+	}
+	byStatus := map[int][]*apierr.Error{}
+	for _, c := range all.Conditions() {
+		byStatus[statusOf(c)] = append(byStatus[statusOf(c)], c)
+	}
+	out := map[int]string{}
+	for status, conditions := range byStatus {
+		out[status] = textOf(conditions)
+	}
+	return out
+}
+
+// textOf says what each of some conditions is, under its reason, or its code.
+func textOf(conditions []*apierr.Error) string {
+	var parts []string
+	label := ""
+	for _, c := range conditions {
+		named := labelOf(c)
+		if named != label {
+			parts = append(parts, "`"+named+"`: "+c.Message()+".")
+		} else {
+			parts = append(parts, c.Message()+".")
+		}
+		label = named
+	}
+	return strings.Join(parts, " ")
+}
+
+func labelOf(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
+
+// nameOf makes a name of the conditions of a status: what tells them apart from those of other endpoints.
+func nameOf(status int, conditions []*apierr.Error) string {
+	name := strconv.Itoa(status)
+	for i, c := range conditions {
+		if i == 2 {
+			return name + "-others"
+		}
+		if label := labelOf(c); i == 0 || label != labelOf(conditions[i-1]) {
+			name += "-" + label
+		}
+	}
+	return name
+}
+
+// orderOf tells the order in which conditions are checked.
+func orderOf(conditions []*apierr.Error) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	parts := make([]string, len(conditions))
+	for i, c := range conditions {
+		parts[i] = strconv.Itoa(statusOf(c))
+		if c.Reason() != "" {
+			parts[i] += " `" + string(c.Reason()) + "`"
+		} else if c.Code() != apierr.CodeNotFound && c.Code() != apierr.CodeBadRequest {
+			parts[i] += " `" + string(c.Code()) + "`"
+		}
+	}
+	return "Fails with " + strings.Join(slices.Compact(parts), ", ") + "."
+}
+
+var (
+	requestIDHeader = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Names the request in the service's log: the header of the same name of the request, or a new identifier."}
+	allowHeader     = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "The methods of the path, separated by commas."}
+	retryHeader     = &huma.Header{Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "Seconds after which the same request can be sent again."}
+	pollHeader      = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true", "false"}}, Description: "Whether work goes on after the answer, in the operation of the audit action."}
+	actionHeader    = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Identifier of the audit action. Absent from dry runs."}
+)
+
+// describeFailures adds an answer for each status that the endpoint can fail with. What the edge alone gives is the same answer everywhere.
+func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma.Schema, edgeTexts map[int]string) {
+	mine, edge := map[int][]*apierr.Error{}, map[int]bool{}
+	for _, c := range s.own(e) {
+		mine[statusOf(c)] = append(mine[statusOf(c)], c)
+	}
+	for _, c := range s.ofEdge(e) {
+		edge[statusOf(c)] = true
+	}
+	for status := range s.fails(e) {
+		name, text := strconv.Itoa(status), edgeTexts[status]
+		if own := mine[status]; len(own) > 0 {
+			name, text = nameOf(status, own), textOf(own)
+			if edge[status] {
+				text += " Otherwise " + edgeTexts[status]
+			}
+		}
+		r := &huma.Response{
+			Description: text, Headers: map[string]*huma.Header{"X-Request-Id": requestIDHeader},
+			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
+		}
+		switch {
+		case status == http.StatusMethodNotAllowed:
+			r.Headers["Allow"] = allowHeader
+		case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+			r.Headers["Retry-After"] = retryHeader
+		case status == http.StatusGatewayTimeout && e.Method == http.MethodGet:
+			r.Headers["Retry-After"] = retryHeader
+			name += "-get"
+		}
+		r.Extensions = map[string]any{namedBy: name}
+		op.Responses[strconv.Itoa(status)] = r
+	}
+	op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"maps"
+	"strings"
+)
+
+// Resolved is the description in 3.1 with its parts where they belong: of all references only those to objects are left, which have a name of
+// their own and can hold themselves.
+func (d Description) Resolved() (map[string]any, error) {
+	root, err := decodeTree(d.JSON)
+	if err != nil {
+		return nil, err
+	}
+	for part, content := range root {
+		root[part] = resolved(root, content)
+	}
+	return root, nil
+}
+
+func resolved(root tree, node any) any {
+	switch n := node.(type) {
+	case []any:
+		for i := range n {
+			n[i] = resolved(root, n[i])
+		}
+	case tree:
+		if ref, ok := n["$ref"].(string); ok {
+			target := root
+			for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+				target, _ = target[name].(tree)
+			}
+			if target["properties"] != nil {
+				return n
+			}
+			one := maps.Clone(target)
+			delete(n, "$ref")
+			maps.Copy(one, n) // what stands beside a reference holds for its place
+			return resolved(root, one)
+		}
+		out := make(tree, len(n))
+		for name, content := range n {
+			out[name] = resolved(root, content)
+		}
+		return out
+	}
+	return node
+}
