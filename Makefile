@@ -18,7 +18,8 @@ demo: ensure-postgres ensure-font ## run the service with its own database, sand
 .PHONY: test
 test: ensure-tools ## vet and run every test
 	@go vet ./...
-	@go test -timeout 40m ./...
+	@cd bench && go vet ./...
+	@go test -timeout 40m ./test/... ./...
 
 .PHONY: race
 race: ensure-tools ## run every test under the race detector (slow)
@@ -30,14 +31,16 @@ check: fmt-check lint openapi-check test ## all that must hold before a change l
 .PHONY: fmt
 fmt: ensure-lint ## format the code and sort the imports
 	@$(LINT) fmt ./...
+	@cd bench && ../$(LINT) fmt ./...
 
 .PHONY: fmt-check
 fmt-check: ensure-lint
-	@$(LINT) fmt --diff ./... || { echo 'not formatted: run make fmt' >&2; exit 1; }
+	@$(LINT) fmt --diff ./... && cd bench && ../$(LINT) fmt --diff ./... || { echo 'not formatted: run make fmt' >&2; exit 1; }
 
 .PHONY: lint
 lint: ensure-lint ## run the linters
 	@$(LINT) run ./...
+	@cd bench && ../$(LINT) run ./...
 
 .PHONY: books
 books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's books and compare
@@ -55,7 +58,13 @@ chaos: ensure-postgres ## kill processes, crash the database, take the provider 
 
 .PHONY: bench
 bench: ensure-postgres ## measure against the limits of docs/ and print the figures
-	@go run ./bench
+	@cd bench && go run .
+
+# The packages whose rules are worth it: domain/books/ledger, domain/activity/fee, domain/settlement/statement, domain/settlement/payout, platform/money, platform/page, platform/api.
+.PHONY: mutate
+mutate: ensure-tools ensure-gremlins ## break the rules of PKG one by one and name those that its tests do not see: make mutate PKG=platform/money
+	@test -n '$(PKG)' || { echo 'say which package: make mutate PKG=platform/money' >&2; exit 2; }
+	@.bin/gremlins unleash --workers 2 --timeout-coefficient 20 --output-statuses lt './$(PKG)'
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser for FUZZTIME (10s) each

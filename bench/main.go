@@ -46,6 +46,7 @@ func sections() []section {
 		{"fairness", fairness},
 		{"ack", acknowledgements},
 		{"lifecycle", lifecycle},
+		{"queue", queue},
 		{"posting", posting},
 		{"contention", contention},
 		{"publishing", publishing},
@@ -63,8 +64,8 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.out, "out", filepath.Join("bench", "results.json"), "where to write the figures as JSON")
-	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, lifecycle, posting, contention, publishing, reports, exports, documents")
+	flag.StringVar(&o.out, "out", "results.json", "where to write the figures as JSON")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, lifecycle, queue, posting, contention, publishing, reports, exports, documents")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
 	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")

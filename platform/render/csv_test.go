@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"stayledger/platform/day"
+	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/render"
 )
@@ -65,7 +65,7 @@ func (n *named) String() string { return n.name }
 func TestCells(t *testing.T) {
 	t.Parallel()
 	d, cents, text, yes := day1(t), money.Cents(-5), "=x", true
-	id := uuid.MustParse("0198c0de-0000-7000-8000-000000000001")
+	one := id.New(time.Date(2026, 5, 31, 0, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		kind  render.Kind
 		value any
@@ -86,9 +86,9 @@ func TestCells(t *testing.T) {
 		{render.Integer, int64(1) << 60, "1152921504606846976"},
 		{render.Currency, "eur", "EUR"},
 		{render.Currency, money.Currency("usd"), "USD"},
-		{render.ID, id, id.String()},
-		{render.ID, &id, id.String()},
-		{render.ID, (*uuid.UUID)(nil), ""},
+		{render.ID, one, one.String()},
+		{render.ID, &one, one.String()},
+		{render.ID, (*id.ID)(nil), ""},
 		{render.Bool, true, "true"},
 		{render.Bool, &yes, "true"},
 		{render.Text, "plain", "plain"},
