@@ -101,8 +101,8 @@ const (
 	kindStream
 )
 
-// Stature lets an answer choose its own success status.
-type Stature interface{ HTTPStatus() int }
+// StatusChooser lets an answer choose its own success status.
+type StatusChooser interface{ HTTPStatus() int }
 
 // Read declares an endpoint that only reads, on one snapshot.
 func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*O, error)) Endpoint {

@@ -29,7 +29,7 @@ type appender interface{ AppendJSON(b []byte) []byte }
 
 func (e *Endpoint) render(out any) (*rendered, error) {
 	status := e.status()
-	if v, ok := out.(Stature); ok {
+	if v, ok := out.(StatusChooser); ok {
 		status = v.HTTPStatus()
 	}
 	if _, none := out.(*None); none || out == nil {

@@ -118,7 +118,7 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.tell(declared.Name)
+		u.identify(declared.Name)
 		if declared.File {
 			err = u.file(part, take)
 		} else {
@@ -183,7 +183,7 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
 		return "", apierr.BadRequest.At(PartIssue("Value is malformed", "malformed", declared.Name))
 	}
-	u.tell(string(content))
+	u.identify(string(content))
 	for _, allowed := range declared.Enum {
 		if string(content) == allowed {
 			return allowed, nil
@@ -197,8 +197,8 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 
 func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
 	f := &fileReader{upload: u, part: part}
-	u.tell(part.FileName())
-	u.tell(part.Header.Get("Content-Type"))
+	u.identify(part.FileName())
+	u.identify(part.Header.Get("Content-Type"))
 	err := take(Incoming{Reader: f, Filename: part.FileName(), ContentType: part.Header.Get("Content-Type")})
 	if f.failed != nil {
 		return f.failed // whatever take made of it
@@ -210,8 +210,8 @@ func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
 	return err
 }
 
-// tell adds something to what tells this upload from another.
-func (u *Upload) tell(text string) {
+// identify adds something to what tells this upload from another.
+func (u *Upload) identify(text string) {
 	if u.sum != nil {
 		_, _ = fmt.Fprintf(u.sum, "%d\x00%s", len(text), text)
 	}

@@ -253,13 +253,13 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		return tx.classify(err)
 	}
 	if m == modeWrite || m == modeWriteLazily {
-		d.tell(tx)
+		d.announce(tx)
 	}
 	return nil
 }
 
-// tell wakes whoever must know of a committed transaction.
-func (d *DB) tell(tx *Tx) {
+// announce wakes whoever must know of a committed transaction.
+func (d *DB) announce(tx *Tx) {
 	if wake := d.onQueued.Load(); tx.queued && wake != nil {
 		(*wake)()
 	}

@@ -55,12 +55,12 @@ type Waker struct {
 	channel string
 	pause   time.Duration
 	local   func()
-	ring    chan struct{}
+	wake    chan struct{}
 }
 
 // NewWaker makes a waker that leaves pause between two notifications; local, which may be nil, is told directly in this process.
 func NewWaker(d *DB, channel string, pause time.Duration, local func()) *Waker {
-	return &Waker{db: d, channel: channel, pause: pause, local: local, ring: make(chan struct{}, 1)}
+	return &Waker{db: d, channel: channel, pause: pause, local: local, wake: make(chan struct{}, 1)}
 }
 
 // Wake announces what is new.
@@ -69,7 +69,7 @@ func (k *Waker) Wake() {
 		k.local()
 	}
 	select {
-	case k.ring <- struct{}{}:
+	case k.wake <- struct{}{}:
 	default:
 	}
 }
@@ -80,7 +80,7 @@ func (k *Waker) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.ring:
+		case <-k.wake:
 			_ = k.db.Notify(ctx, k.channel)
 			select {
 			case <-ctx.Done():

@@ -13,8 +13,8 @@ import (
 // attempts is how often a callback is sent at most.
 const attempts = 8
 
-// tell sends a callback of a payment's present state, again and again until it is taken.
-func (s *Server) tell(p *Payment) {
+// announce sends a callback of a payment's present state, again and again until it is taken.
+func (s *Server) announce(p *Payment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := s.settle

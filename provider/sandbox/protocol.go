@@ -191,7 +191,7 @@ func (s *Server) cancel(x *exchange) reply {
 	}
 	s.mu.Unlock()
 	if canceled != nil {
-		s.tell(canceled)
+		s.announce(canceled)
 	}
 	found := s.view(func(p *Payment) bool { return p.ID == id })
 	if len(found) == 0 {

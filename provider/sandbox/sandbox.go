@@ -126,7 +126,7 @@ func (s *Server) Settle(key string, state pay.State, code string) int {
 	}
 	s.mu.Unlock()
 	for _, p := range changed {
-		s.tell(p)
+		s.announce(p)
 	}
 	return len(changed)
 }
@@ -187,7 +187,7 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 	}
 	s.mu.Unlock()
 	if open {
-		s.tell(p)
+		s.announce(p)
 	}
 }
 

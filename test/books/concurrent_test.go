@@ -33,7 +33,7 @@ func TestBooksHoldWhateverHappensAtOnce(t *testing.T) {
 			})
 		}
 	})
-	steps.tell(t)
+	steps.report(t)
 }
 
 // atOnce has months published and something changed under them, lets people loose on that, and checks what they leave.

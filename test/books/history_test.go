@@ -56,8 +56,8 @@ func (c *tally) count(kind string, ok bool) {
 	}
 }
 
-// tell logs what was done and fails when a kind of step never was.
-func (c *tally) tell(t *testing.T) {
+// report logs what was done and fails when a kind of step never was.
+func (c *tally) report(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()

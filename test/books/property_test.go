@@ -27,7 +27,7 @@ func TestBooksHoldWhateverHappens(t *testing.T) {
 			})
 		}
 	})
-	steps.tell(t)
+	steps.report(t)
 }
 
 func live(x *team, r *rapid.T) {

@@ -34,7 +34,7 @@ type awaited struct{ team, operation id.ID }
 // looks at all of their operations, however many they are.
 type waiting struct {
 	poll time.Duration
-	ring chan struct{}
+	wake chan struct{}
 
 	mu       sync.Mutex
 	open     map[awaited]*settlings
@@ -48,7 +48,7 @@ type settlings struct {
 }
 
 func newWaiting(poll time.Duration) *waiting {
-	return &waiting{poll: poll, ring: make(chan struct{}, 1), open: map[awaited]*settlings{}}
+	return &waiting{poll: poll, wake: make(chan struct{}, 1), open: map[awaited]*settlings{}}
 }
 
 // wait returns when the operation has settled, the time is over or the service is about to stop; it fails as the context does.
@@ -96,7 +96,7 @@ func (w *waiting) leave(one awaited) {
 // look makes watch look at once.
 func (w *waiting) look() {
 	select {
-	case w.ring <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
@@ -114,11 +114,11 @@ func (w *waiting) watch(d *db.DB) {
 		if teams, ids := w.awaited(); len(ids) == 0 {
 			pause = waitLinger
 		} else {
-			w.tell(settledOf(ctx, d, teams, ids))
+			w.notify(settledOf(ctx, d, teams, ids))
 			again = pauseAfter(time.Since(began))
 		}
 		select {
-		case <-w.ring:
+		case <-w.wake:
 		case <-time.After(pause):
 			if w.idle() {
 				return
@@ -159,7 +159,7 @@ func (w *waiting) awaited() (teams, ids []id.ID) {
 	return teams, ids
 }
 
-func (w *waiting) tell(settled []awaitedRow) {
+func (w *waiting) notify(settled []awaitedRow) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range settled {

@@ -22,7 +22,7 @@ import (
 // Proves: INIT-21.
 func TestAnAccountIsVerifiedByItsNumbersWithoutAProvider(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	ack := x.Post(x.path()+"/ach", ach("123456789")).Want(202)
 	if ack.String("type") != "ach-verification" || ack.ID("resource.id") != x.owner || ack.String("resource.type") != "contact" || ack.String("resource.role") != "target" {
 		t.Errorf("acknowledgement: %s", ack.Body)
@@ -50,7 +50,7 @@ func TestAnAccountIsVerifiedByItsNumbersWithoutAProvider(t *testing.T) {
 
 func TestAProviderVerifiesAccounts(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.connect()
 	x.add(ach("1111"))
 	x.Work()
@@ -89,7 +89,7 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newDesk(t)
+			x := newWorld(t)
 			connected := x.connect()
 			x.provider.say("1111", status(test.code))
 			failed := x.add(ach("1111"))
@@ -114,7 +114,7 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 
 func TestTheSameAccountStaysTheSameMethod(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.add(ach("1111"))
 	x.Work()
 	first := x.method("1111").ID
@@ -146,7 +146,7 @@ func TestTheSameAccountStaysTheSameMethod(t *testing.T) {
 // A default method that the provider no longer takes is not replaced by an older one.
 func TestARejectedDefaultIsNotPaid(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.connect()
 	for _, number := range []string{"1111", "2222"} {
 		x.add(ach(number))
@@ -165,7 +165,7 @@ func TestARejectedDefaultIsNotPaid(t *testing.T) {
 
 func TestTheDefaultIsChosen(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	for _, number := range []string{"1111", "2222"} {
 		x.add(ach(number))
 		x.Work()
@@ -191,7 +191,7 @@ func TestTheDefaultIsChosen(t *testing.T) {
 
 func TestMethodsAreArchived(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	connected := x.connect()
 	for _, number := range []string{"1111", "2222"} {
 		x.add(ach(number))
@@ -233,8 +233,8 @@ func TestAMethodArchivedWhileItIsVerifiedStaysArchived(t *testing.T) {
 	for name, answer := range map[string]pay.Verification{"verified": pay.Verified, "rejected": pay.Rejected} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var x *desk
-			x = newDesk(t, func(*connection.Connection) (pay.Provider, error) {
+			var x *world
+			x = newWorld(t, func(*connection.Connection) (pay.Provider, error) {
 				return scripted{verify: func(context.Context, string) (pay.Verification, error) {
 					x.Delete(x.path() + "/" + x.method("1111").ID.String()).Want(204)
 					return answer, nil
@@ -252,7 +252,7 @@ func TestAMethodArchivedWhileItIsVerifiedStaysArchived(t *testing.T) {
 
 func TestAContactIsDeletedWithItsMethods(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.add(ach("1111"))
 	x.Work()
 	late := x.add(ach("2222"))
@@ -265,7 +265,7 @@ func TestAContactIsDeletedWithItsMethods(t *testing.T) {
 
 func TestAccountsAreStrict(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	for _, test := range []struct {
 		field      string
 		value      any
@@ -306,7 +306,7 @@ func TestAccountsAreStrict(t *testing.T) {
 
 func TestNumbersAreSealedAndNeverShown(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.connect()
 	const number = "9876543210123"
 	secrets := []string{number, "021000021", "98765", "43210123"}
@@ -366,7 +366,7 @@ func TestNumbersAreSealedAndNeverShown(t *testing.T) {
 // Proves: AUTH-58.
 func TestVendorOnlyAccessSetsNoAccountsUp(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	x.add(ach("1111"))
 	x.Work()
 	vendor := x.Post("/contacts", object{"type": "vendor", "name": "Plumber"}).Want(201).String("id")
@@ -380,7 +380,7 @@ func TestVendorOnlyAccessSetsNoAccountsUp(t *testing.T) {
 
 func TestOtherTeamsAndContactsSeeNothing(t *testing.T) {
 	t.Parallel()
-	x, stranger := newDesk(t), newDesk(t)
+	x, stranger := newWorld(t), newWorld(t)
 	x.add(ach("1111"))
 	x.Work()
 	one := x.method("1111").ID.String()
@@ -408,7 +408,7 @@ func TestOtherTeamsAndContactsSeeNothing(t *testing.T) {
 // Proves: OPS-68.
 func TestOwnersReadTheVerificationOfTheirAccounts(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	mine := x.add(ach("1111"))
 	other := x.contact()
 	theirs := x.Post("/contacts/"+other.String()+"/payment-methods/ach", ach("2222")).Want(202).String("operationId")
@@ -442,10 +442,10 @@ func TestAWorkerThatDiesWhileVerifyingIsFollowedByAnother(t *testing.T) {
 	for name, lost := range map[string]pay.Verification{"verified": pay.Verified, "rejected": pay.Rejected} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var x *desk
+			var x *world
 			var asked atomic.Int32
 			keys := make(chan string, 5)
-			x = newDesk(t, func(*connection.Connection) (pay.Provider, error) {
+			x = newWorld(t, func(*connection.Connection) (pay.Provider, error) {
 				return scripted{verify: func(_ context.Context, key string) (pay.Verification, error) {
 					keys <- key
 					if asked.Add(1) == 1 {
@@ -474,7 +474,7 @@ func TestAWorkerThatDiesWhileVerifyingIsFollowedByAnother(t *testing.T) {
 
 func TestVerificationsOfOneContactTakeTurns(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t, func(*connection.Connection) (pay.Provider, error) {
+	x := newWorld(t, func(*connection.Connection) (pay.Provider, error) {
 		return scripted{verify: func(context.Context, string) (pay.Verification, error) {
 			time.Sleep(20 * time.Millisecond)
 			return pay.Verified, nil

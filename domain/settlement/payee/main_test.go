@@ -26,8 +26,8 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = map[string]any
 
-// desk is a team with an owner to pay, beside a real HTTP provider that is not connected yet.
-type desk struct {
+// world is a team with an owner to pay, beside a real HTTP provider that is not connected yet.
+type world struct {
 	*apitest.Team
 	t        *testing.T
 	box      *seal.Box
@@ -83,8 +83,8 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w)
 }
 
-// newDesk is a team whose providers are opened by the service's own opener, or by another.
-func newDesk(t *testing.T, open ...connection.Opener) *desk {
+// newWorld is a team whose providers are opened by the service's own opener, or by another.
+func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
 	if err != nil {
@@ -96,20 +96,20 @@ func newDesk(t *testing.T, open ...connection.Opener) *desk {
 	p := &provider{answers: map[string]func(http.ResponseWriter){}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)
-	x := &desk{t: t, box: box, provider: p, Team: apitest.New(t, apitest.Config{
+	x := &world{t: t, box: box, provider: p, Team: apitest.New(t, apitest.Config{
 		Endpoints: all.Endpoints, Handlers: all.Handlers,
 	})}
 	x.owner = x.contact()
 	return x
 }
 
-func (x *desk) contact() id.ID {
+func (x *world) contact() id.ID {
 	x.t.Helper()
 	return x.Post("/contacts", object{"type": "owner", "name": "Ada"}).Want(201).ID("id")
 }
 
 // connect connects the provider.
-func (x *desk) connect() id.ID {
+func (x *world) connect() id.ID {
 	x.t.Helper()
 	made := x.Post("/connections", object{
 		"appId": "payProvider", "name": "Bank of Tests", "settings": object{"baseUrl": x.provider.URL},
@@ -124,21 +124,21 @@ func ach(number string) object {
 	return object{"accountHolder": "Ada Lovelace", "routingNumber": "021000021", "accountNumber": number, "accountType": "checking"}
 }
 
-func (x *desk) path() string { return "/contacts/" + x.owner.String() + "/payment-methods" }
+func (x *world) path() string { return "/contacts/" + x.owner.String() + "/payment-methods" }
 
 // add adds an account of the owner and gives its operation.
-func (x *desk) add(body object) string {
+func (x *world) add(body object) string {
 	x.t.Helper()
 	return x.Post(x.path()+"/ach", body).Want(202).String("operationId")
 }
 
-func (x *desk) settled(operation string) string {
+func (x *world) settled(operation string) string {
 	x.t.Helper()
 	return x.Get("/operations/" + operation).Want(200).String("status")
 }
 
 // method is the owner's method whose account ends with digits.
-func (x *desk) method(last4 string) *row {
+func (x *world) method(last4 string) *row {
 	x.t.Helper()
 	var out *row
 	for _, m := range x.methods() {
@@ -160,7 +160,7 @@ type row struct {
 	VerifiedAt    *string
 }
 
-func (x *desk) methods() []row {
+func (x *world) methods() []row {
 	x.t.Helper()
 	var out struct{ Data []row }
 	x.Get(x.path()).Want(200).Into(&out)
@@ -168,7 +168,7 @@ func (x *desk) methods() []row {
 }
 
 // ready is the account that the owner would be paid to, or the empty string.
-func (x *desk) ready() string {
+func (x *world) ready() string {
 	x.t.Helper()
 	var number string
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
@@ -187,7 +187,7 @@ func (x *desk) ready() string {
 	return number
 }
 
-func (x *desk) wantReady(number string) {
+func (x *world) wantReady(number string) {
 	x.t.Helper()
 	if got := x.ready(); got != number {
 		x.t.Errorf("the owner is paid to %q, want %q", got, number)
@@ -195,7 +195,7 @@ func (x *desk) wantReady(number string) {
 }
 
 // pay adds a payment with a method, which is a later package's to do.
-func (x *desk) pay(connection, method id.ID, status string) {
+func (x *world) pay(connection, method id.ID, status string) {
 	next := func() id.ID { return id.New(x.DB.Now()) }
 	category, bank, transaction, batch, payment := next(), next(), next(), next(), next()
 	x.Exec(`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, @name, 'asset', 1, now())`,

@@ -51,8 +51,8 @@ func historicHandler() job.Handler {
 // unfinishedImport holds for an operation o that imports statements and has not settled.
 const unfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('historical-statement-import', 'vri-statement-import')`
 
-// keepOff refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
-func (s *arrivals) keepOff(ctx context.Context, tx *db.Tx) error {
+// refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
+func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	args := db.Args{"team": tx.Team}
 	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
 	starts, ends := make([]string, len(s.all)), make([]string, len(s.all))

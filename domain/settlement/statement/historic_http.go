@@ -57,7 +57,7 @@ type historicInput struct{ Body Historic }
 func importOne(ctx context.Context, tx *db.Tx, in *historicInput) (*HistoricStatement, error) {
 	a := &arrival{Historic: &in.Body, payouts: in.Body.hasPayouts()}
 	s := &arrivals{all: []*arrival{a}}
-	if err := s.keepOff(ctx, tx); err != nil {
+	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := s.place(ctx, tx); err != nil {
@@ -111,7 +111,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *historicBatchInput) (*histo
 		h := &in.Body.Statements[i]
 		s.all[i] = &arrival{Historic: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
 	}
-	if err := s.keepOff(ctx, tx); err != nil {
+	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := s.place(ctx, tx); err != nil {

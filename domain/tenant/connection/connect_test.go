@@ -19,7 +19,7 @@ import (
 // Proves: INIT-09.
 func TestAConnectionConnects(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	ack := x.Post("/connections", x.remote(object{"uniqueRef": "bank"})).Want(202)
 	made := ack.ID("resource.id")
 	if ack.String("type") != "connection-connect" || ack.String("resource.type") != "connection" || ack.String("resource.role") != "target" {
@@ -48,7 +48,7 @@ func TestAConnectionConnects(t *testing.T) {
 
 func TestAFileNeedsNobodyToAnswer(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	r := x.wantStatus(x.connect(nacha(nil)), "active")
 	if r.String("settings.entryDescription") != "OWNER PAY" || r.String("settings.companyName") != "SEASIDE RENTALS" {
 		t.Errorf("connected %s", r.Body)
@@ -59,17 +59,17 @@ func TestWhatDoesNotConnect(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		credentials object
-		answer      func(x *desk)
+		answer      func(x *world)
 		status      string
 		asked       int // at least, since one that is out of reach is asked for minutes
 	}{
 		"refused credentials": {object{"apiKey": "another", "callbackSecret": secret}, nil, "reconnectRequired", 1},
-		"not ready":           {nil, func(x *desk) { x.provider.script(notReady) }, "disabled", 1},
-		"out of reach":        {nil, func(x *desk) { x.provider.script(down) }, "disabled", 9},
+		"not ready":           {nil, func(x *world) { x.provider.script(notReady) }, "disabled", 1},
+		"out of reach":        {nil, func(x *world) { x.provider.script(down) }, "disabled", 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newDesk(t)
+			x := newWorld(t)
 			changes := object{}
 			if test.credentials != nil {
 				changes["credentials"] = test.credentials
@@ -90,7 +90,7 @@ func TestWhatDoesNotConnect(t *testing.T) {
 // Proves: INIT-11, OPS-07, OPEN-28.
 func TestAConnectionConnectsAgain(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	// One category of work, whichever route asks for it.
 	first := x.Post("/connections", x.remote(object{"credentials": object{"apiKey": "wrong", "callbackSecret": secret}})).Want(202)
 	if first.String("type") != "connection-connect" || x.Get("/operations/"+first.String("operationId")).Want(200).String("type") != "connection-connect" {
@@ -146,9 +146,9 @@ func (s scripted) Check(ctx context.Context) error { return s.check(ctx) }
 // The worker dies after the app has answered and before the answer is kept.
 func TestAWorkerThatDiesWhileConnectingIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
-	var x *desk
+	var x *world
 	var asked atomic.Int32
-	x = newDesk(t, func(*connection.Connection) (pay.Provider, error) {
+	x = newWorld(t, func(*connection.Connection) (pay.Provider, error) {
 		return scripted{check: func(context.Context) error {
 			if asked.Add(1) == 1 {
 				x.Exec(`update job set worker_id = gen_random_uuid(), attempt = attempt + 1, due_at = clock_timestamp() where team_id = @team`, nil)
@@ -172,8 +172,8 @@ func TestWhatIsNoLongerConnectingIsLeftAlone(t *testing.T) {
 	for name, answer := range map[string]error{"active": nil, "refused": pay.ErrCredentials} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var x *desk
-			x = newDesk(t, func(*connection.Connection) (pay.Provider, error) {
+			var x *world
+			x = newWorld(t, func(*connection.Connection) (pay.Provider, error) {
 				return scripted{check: func(context.Context) error {
 					x.Exec(`update connection set status = 'archived' where team_id = @team`, nil)
 					return answer
@@ -189,7 +189,7 @@ func TestWhatIsNoLongerConnectingIsLeftAlone(t *testing.T) {
 
 func TestAConnectionIsGivenUpWithItsOperation(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t, func(*connection.Connection) (pay.Provider, error) { return nil, errors.New("asked though given up") })
+	x := newWorld(t, func(*connection.Connection) (pay.Provider, error) { return nil, errors.New("asked though given up") })
 	made := x.Post("/connections", x.remote(nil)).Want(202).ID("resource.id")
 	x.Exec(`update job set worker_id = gen_random_uuid(), attempt = max_attempts, due_at = clock_timestamp() - interval '1 second' where team_id = @team`, nil)
 	x.Work()
@@ -201,7 +201,7 @@ func TestAConnectionIsGivenUpWithItsOperation(t *testing.T) {
 
 func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	made := x.connect(x.remote(nil))
 	other := x.connect(x.remote(nil))
 	answers := [][]byte{
@@ -242,7 +242,7 @@ func TestCredentialsAreSealedAndNeverShown(t *testing.T) {
 // A changed address must not be sent credentials that were meant for another.
 func TestCredentialsDoNotFollowAChangedAddress(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	made := x.connect(x.remote(nil))
 	path, elsewhere := "/connections/"+made.String(), newProvider(t)
 	x.Put(path, object{"settings": object{"baseUrl": x.provider.URL, "fundingAccountId": x.account("bank")}}).Want(200)
@@ -265,7 +265,7 @@ func TestCredentialsDoNotFollowAChangedAddress(t *testing.T) {
 
 func TestOtherTeamsSeeNothing(t *testing.T) {
 	t.Parallel()
-	x, stranger := newDesk(t), newDesk(t)
+	x, stranger := newWorld(t), newWorld(t)
 	made := x.connect(x.remote(object{"uniqueRef": "same"}))
 	path := "/connections/" + made.String()
 	before := x.Fingerprint()
@@ -285,7 +285,7 @@ func TestOtherTeamsSeeNothing(t *testing.T) {
 
 func TestRefusedCredentialsEndAConnection(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	made := x.connect(x.remote(nil))
 	verifier := func() (found id.ID) {
 		x.Tx(func(ctx context.Context, tx *db.Tx) error {
@@ -313,7 +313,7 @@ func TestRefusedCredentialsEndAConnection(t *testing.T) {
 // A provider at another address does not know the payments that are on their way over a connection, and would be sent them again.
 func TestTheAddressStaysWhilePaymentsAreUnderWay(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	c := x.connect(x.remote(nil))
 	x.Work()
 	path := "/connections/" + c.String()

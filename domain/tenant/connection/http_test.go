@@ -13,7 +13,7 @@ import (
 
 func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	ledger, bank := x.account("ledger"), x.account("bank")
 	setting := func(name string, v any) object { return nacha(object{name: v}) }
 	address := func(url string) object { return x.remote(object{"settings": object{"baseUrl": url}}) }
@@ -84,7 +84,7 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 // Without the operator's setting no team reaches the machines beside the service.
 func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box}).Endpoints})
 	for _, url := range []string{
 		"http://127.0.0.1:1", "https://127.0.0.1", "https://localhost", "https://LOCALHOST.", "https://api.localhost", "https://[::1]", "https://10.1.2.3",
@@ -99,7 +99,7 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 
 func TestListOfConnections(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	file := nacha(nil)
 	file["uniqueRef"] = "file"
 	a, b := x.connect(file), x.connect(x.remote(object{"name": "100% bank"}))
@@ -128,7 +128,7 @@ func TestListOfConnections(t *testing.T) {
 // Proves: OPEN-05.
 func TestConnectionsShowTheirOperations(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	one := x.connect(nacha(nil))
 	r := x.Get("/connections?include=operations").Want(200)
 	if r.Int("data.0.operations.counts.completed") != 1 || r.ID("data.0.operations.latest.resource.id") != one || r.String("data.0.app.id") != "nacha" {
@@ -141,7 +141,7 @@ func TestConnectionsShowTheirOperations(t *testing.T) {
 
 func TestChangesOfAConnection(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	one := x.connect(nacha(nil))
 	other := x.remote(object{"uniqueRef": "taken"})
 	x.connect(other)
@@ -175,7 +175,7 @@ func TestChangesOfAConnection(t *testing.T) {
 // Proves: INIT-12, INIT-13.
 func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	operations := func() int64 { return x.Get("/operations").Int("total") }
 	path := func(c id.ID) string { return "/connections/" + c.String() }
 	unused, used, busy := x.connect(nacha(nil)), x.connect(nacha(nil)), x.connect(x.remote(nil))
@@ -218,7 +218,7 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 // Proves: AUTH-18.
 func TestScopesOfConnections(t *testing.T) {
 	t.Parallel()
-	x := newDesk(t)
+	x := newWorld(t)
 	one := x.connect(nacha(nil))
 	path := "/connections/" + one.String()
 	writer, reader := x.As([]string{"connections:write"}, nil), x.As([]string{"connections:read"}, nil)

@@ -29,8 +29,8 @@ const (
 	secret  = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 )
 
-// desk is a team beside a real HTTP provider.
-type desk struct {
+// world is a team beside a real HTTP provider.
+type world struct {
 	*apitest.Team
 	t        *testing.T
 	box      *seal.Box
@@ -88,8 +88,8 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// newDesk is a team whose connections are opened by the service's own opener, or by another.
-func newDesk(t *testing.T, open ...connection.Opener) *desk {
+// newWorld is a team whose connections are opened by the service's own opener, or by another.
+func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
 	if err != nil {
@@ -97,16 +97,16 @@ func newDesk(t *testing.T, open ...connection.Opener) *desk {
 	}
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
 	own := connection.Part(connection.Config{Box: box, Private: true, Open: open[0]})
-	return &desk{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
+	return &world{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(own.Endpoints, operation.Part(time.Hour).Endpoints),
 		Handlers:  own.Handlers,
 	})}
 }
 
-func (x *desk) credentials() object { return object{"apiKey": goodKey, "callbackSecret": secret} }
+func (x *world) credentials() object { return object{"apiKey": goodKey, "callbackSecret": secret} }
 
 // remote is the body of a connection to the provider, with changes.
-func (x *desk) remote(changes object) object {
+func (x *world) remote(changes object) object {
 	b := object{"appId": "payProvider", "name": "Bank of Tests", "settings": object{"baseUrl": x.provider.URL}, "credentials": x.credentials()}
 	maps.Copy(b, changes)
 	return b
@@ -127,19 +127,19 @@ func nacha(changes object) object {
 }
 
 // connect makes a connection and lets it connect.
-func (x *desk) connect(b object) id.ID {
+func (x *world) connect(b object) id.ID {
 	x.t.Helper()
 	made := x.Post("/connections", b).Want(202).ID("resource.id")
 	x.Outlast(nil)
 	return made
 }
 
-func (x *desk) get(connection id.ID) *apitest.Response {
+func (x *world) get(connection id.ID) *apitest.Response {
 	x.t.Helper()
 	return x.Get("/connections/" + connection.String()).Want(200)
 }
 
-func (x *desk) wantStatus(connection id.ID, status string) *apitest.Response {
+func (x *world) wantStatus(connection id.ID, status string) *apitest.Response {
 	x.t.Helper()
 	r := x.get(connection)
 	if r.String("status") != status {
@@ -149,13 +149,13 @@ func (x *desk) wantStatus(connection id.ID, status string) *apitest.Response {
 }
 
 // settled is the status of the newest operation.
-func (x *desk) settled() string {
+func (x *world) settled() string {
 	x.t.Helper()
 	return x.Get("/operations?limit=1").Want(200).String("items.0.status")
 }
 
 // account adds an account, which is another package's to do.
-func (x *desk) account(kind string) id.ID {
+func (x *world) account(kind string) id.ID {
 	category, account := id.New(x.DB.Now()), id.New(x.DB.Now())
 	x.Exec(`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, @name, 'asset', 1, now())`,
 		db.Args{"id": category, "name": category.String()})
@@ -166,7 +166,7 @@ func (x *desk) account(kind string) id.ID {
 }
 
 // pay adds a payment over a connection, which is a later package's to do.
-func (x *desk) pay(connection id.ID, status string) {
+func (x *world) pay(connection id.ID, status string) {
 	next := func() id.ID { return id.New(x.DB.Now()) }
 	contact, method, transaction, batch, payment, bank := next(), next(), next(), next(), next(), x.account("bank")
 	x.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, 'owner', 'Owner', now(), now())`,
@@ -188,7 +188,7 @@ func (x *desk) pay(connection id.ID, status string) {
 }
 
 // stored reads something of the team's rows.
-func stored[T any](x *desk, sql string, args db.Args) T {
+func stored[T any](x *world, sql string, args db.Args) T {
 	x.t.Helper()
 	var out T
 	args = maps.Clone(args)
