@@ -49,7 +49,9 @@ func TestPaymentsAreMadeOnceWhateverDies(t *testing.T) {
 		rows = append(rows, s.finish(c.operation))
 		kills, payments = kills+s.kills, payments+some
 	}
-	dice := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("killed at moments from seed %d", seed)
+	dice := rand.New(rand.NewPCG(1, seed))
 	for round := range rounds {
 		s := w.scene(fmt.Sprintf("killed at random moments, round %d", round+1), some)
 		if round%2 == 1 {
