@@ -241,7 +241,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
 	tx := &Tx{
-		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID,
+		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
@@ -330,6 +330,9 @@ type Scope struct {
 	Actor     Actor
 	Action    id.ID
 	RequestID string
+	// Work is the kind of a job and Operation what it is a task of.
+	Work      string
+	Operation id.ID
 	// Timeout bounds every statement; zero means 30 seconds.
 	Timeout time.Duration
 	// Exclusive keeps every other write of the team out from the transaction's first statement to its end; see gate.go.
@@ -339,9 +342,21 @@ type Scope struct {
 	across  bool
 }
 
+// ActorKind says what stands behind a user.
+type ActorKind string
+
+// The kinds of actors. The zero value is a person.
+const (
+	Person     ActorKind = "user"
+	TeamKey    ActorKind = "apiKey"
+	PartnerKey ActorKind = "partner"
+	System     ActorKind = "system"
+)
+
 // Actor is the user behind a transaction.
 type Actor struct {
 	User   id.ID
+	Kind   ActorKind
 	Scopes []string
 	// Owner is set for a person who sees only the listings of one contact.
 	Owner *id.ID

@@ -40,6 +40,9 @@ type Tx struct {
 	// Action is the audit action that the transaction belongs to; the zero id in reads and in the service's own work.
 	Action    id.ID
 	RequestID string
+	// Work is the kind of the job that the transaction does and Operation what the job is a task of; both are empty in requests.
+	Work      string
+	Operation id.ID
 
 	conn     *pgxpool.Conn
 	mode     mode
@@ -50,6 +53,7 @@ type Tx struct {
 	settled  bool
 	depth    int
 	last     []Stmt
+	gathered []gathered
 	// sight is what row-level security shows at the moment; Visit changes it.
 	sight sight
 	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the transaction.
@@ -89,6 +93,41 @@ func (tx *Tx) MarkSettled() { tx.settled = true }
 
 // AtEnd adds a statement that is sent with the commit, in the same round trip.
 func (tx *Tx) AtEnd(s Stmt) { tx.last = append(tx.last, s) }
+
+// Gathering makes, at the end of a transaction, the statements for all that was gathered for it, in the order in which it came.
+type Gathering struct {
+	End func(tx *Tx, items []any) ([]Stmt, error)
+}
+
+type gathered struct {
+	to   *Gathering
+	item any
+}
+
+// Gather keeps an item until the transaction ends, when what all items of the gathering come to is sent with the commit, in the same round trip.
+func (tx *Tx) Gather(to *Gathering, item any) { tx.gathered = append(tx.gathered, gathered{to, item}) }
+
+// finish leaves for the end what was gathered.
+func (tx *Tx) finish() error {
+	for len(tx.gathered) > 0 {
+		to, rest := tx.gathered[0].to, []gathered(nil)
+		var items []any
+		for _, g := range tx.gathered {
+			if g.to == to {
+				items = append(items, g.item)
+			} else {
+				rest = append(rest, g)
+			}
+		}
+		tx.gathered = rest
+		stmts, err := to.End(tx, items)
+		if err != nil {
+			return err
+		}
+		tx.last = append(tx.last, stmts...)
+	}
+	return nil
+}
 
 // batch starts a batch with whatever must precede the next statement.
 func (tx *Tx) batch() (*pgx.Batch, int, error) {
@@ -254,14 +293,14 @@ func into[T any]() pgx.RowToFunc[T] {
 	}
 }
 
-// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end and its mark of queued
-// work, and the transaction goes on.
+// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end, what it gathered and its
+// mark of queued work, and the transaction goes on.
 func (tx *Tx) Try(ctx context.Context, work Work) error {
 	name := "s" + strconv.Itoa(tx.depth)
 	if _, err := tx.Exec(ctx, "savepoint "+name, nil); err != nil {
 		return err
 	}
-	last, queued, before := len(tx.last), tx.queued, tx.sight
+	last, kept, queued, before := len(tx.last), len(tx.gathered), tx.queued, tx.sight
 	tx.depth++
 	err := work(ctx, tx)
 	tx.depth--
@@ -269,7 +308,7 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 		_, err = tx.Exec(ctx, "release savepoint "+name, nil)
 		return err
 	}
-	tx.last, tx.queued, tx.sight = tx.last[:last], queued, before
+	tx.last, tx.gathered, tx.queued, tx.sight = tx.last[:last], tx.gathered[:kept], queued, before
 	if _, undo := tx.Exec(ctx, "rollback to savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
 	}
@@ -305,6 +344,9 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 
 // end commits, or checks what COMMIT would check and rolls back.
 func (tx *Tx) end(ctx context.Context) error {
+	if err := tx.finish(); err != nil {
+		return err
+	}
 	if !tx.started && len(tx.last) == 0 {
 		tx.ended = true
 		return nil

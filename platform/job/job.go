@@ -6,6 +6,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,8 @@ type Job struct {
 	Kind        string
 	Args        json.RawMessage
 	ActorID     id.ID
+	ActorType   db.ActorKind
+	ActionID    id.ID
 	OperationID id.ID
 	Priority    int16
 	Attempt     int16
@@ -81,8 +84,8 @@ func IsPermanent(err error) bool {
 
 // The database's clock decides what is due; a process whose clock is ahead must not make its jobs wait for it.
 const insertJobs = `
-	insert into job (id, team_id, kind, args, actor_id, operation_id, priority, max_attempts, due_at, created_at)
-	select j.id, @job_team, j.kind, j.args::jsonb, @job_actor, j.operation_id, j.priority, j.max_attempts,
+	insert into job (id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, max_attempts, due_at, created_at)
+	select j.id, @job_team, j.kind, j.args::jsonb, @job_actor, @job_actor_type, @job_action, j.operation_id, j.priority, j.max_attempts,
 		coalesce(j.due_at, least(@job_now::timestamptz, clock_timestamp())), @job_now::timestamptz
 	from unnest(@job_ids::uuid[], @job_kinds::text[], @job_args::text[], @job_operations::uuid[], @job_priorities::smallint[],
 		@job_attempts::smallint[], @job_due::timestamptz[]) as j (id, kind, args, operation_id, priority, max_attempts, due_at)`
@@ -112,7 +115,7 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	}
 	tx.MarkQueued()
 	return db.Stmt{SQL: insertJobs, Args: db.Args{
-		"job_team": tx.Team, "job_actor": tx.Actor.User, "job_now": tx.Now, "job_ids": ids, "job_kinds": kinds, "job_args": args,
+		"job_team": tx.Team, "job_actor": tx.Actor.User, "job_actor_type": cmp.Or(tx.Actor.Kind, db.Person), "job_action": tx.Action, "job_now": tx.Now, "job_ids": ids, "job_kinds": kinds, "job_args": args,
 		"job_operations": operations, "job_priorities": priorities, "job_attempts": attempts, "job_due": due,
 	}}, nil
 }
@@ -154,7 +157,10 @@ func done(j Job) db.Stmt {
 // LeaseLost reports that a transaction did not commit because another worker has the job.
 func LeaseLost(err error) bool { return errors.Is(err, ErrLeaseLost) || db.SQLState(err) == "SL010" }
 
-// Scope is the scope in which a job works: the team and user that asked for it.
+// Scope is the scope in which a job works: the team, user and action that asked for it.
 func (j Job) Scope() db.Scope {
-	return db.Scope{Team: j.TeamID, Actor: db.Actor{User: j.ActorID}, Exclusive: j.exclusive, Ungated: j.ungated}
+	return db.Scope{
+		Team: j.TeamID, Actor: db.Actor{User: j.ActorID, Kind: j.ActorType}, Action: j.ActionID, Work: j.Kind, Operation: j.OperationID,
+		Exclusive: j.exclusive, Ungated: j.ungated,
+	}
 }

@@ -225,7 +225,7 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 
 // Jobs of a kind that this process does not know are left alone (see watchStrays).
 const claimJobs = `
-	select id, team_id, kind, args, actor_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
+	select id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
 		coalesce(clock_timestamp() - tried_at, interval '0') as trying
 	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[])`
 

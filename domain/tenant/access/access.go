@@ -107,6 +107,14 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 	scope := db.Scope{Actor: db.Actor{User: c.User, Scopes: c.Scopes, Teams: c.reach}}
 	kind := c.Kind
+	switch kind {
+	case api.TeamKey:
+		scope.Actor.Kind = db.TeamKey
+	case api.PartnerKey:
+		scope.Actor.Kind = db.PartnerKey
+	case api.User, api.Owner:
+		scope.Actor.Kind = db.Person
+	}
 	if kind != api.User {
 		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 			return db.Scope{}, err

@@ -1,0 +1,133 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Change is a field of a record before and after. A field that is null, an empty list, or not there, has no value.
+type Change struct {
+	Key string          `json:"key"`
+	Old json.RawMessage `json:"old,omitempty"`
+	New json.RawMessage `json:"new,omitempty"`
+}
+
+// View is what callers see of a record at a moment, for one that is about to be changed in place.
+type View struct {
+	encoded json.RawMessage
+	err     error
+}
+
+// See takes the view of a record.
+func See(record any) View {
+	encoded, err := json.Marshal(record)
+	return View{encoded, err}
+}
+
+// MarshalJSON gives the view as it was taken.
+func (v View) MarshalJSON() ([]byte, error) { return v.encoded, v.err }
+
+var errNoRecord = errors.New("an event tells of what is not a JSON object")
+
+// untold are fields of views that say nothing of the record itself: its identity, when it was written, and what is computed from other records.
+var untold = []string{
+	"id", "createdAt", "updatedAt", "lock", "isLocked", "journalStatus", "journalReason", "journalAction", "operations", "operationIds",
+	"activeOwnership", "activeRecurringFeePeriods", "issues", "categoryLock",
+}
+
+// secret are the fields whose values stay sealed, wherever in a view they are.
+var secret = map[string]bool{
+	"accountnumber": true, "routingnumber": true, "numbers": true, "iban": true, "last4": true, "routinglast4": true, "taxid": true,
+	"taxidentifier": true, "credentials": true, "token": true, "accesstoken": true, "secret": true, "password": true, "hash": true, "apikey": true, "key": true,
+}
+
+var hidden = json.RawMessage(`"•••"`)
+
+// compare finds the fields that differ between two views and the name that the record has now, or had last.
+func compare(before, after any) (changes []Change, name *string, err error) {
+	old, err := fields(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := fields(after)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, view := range []map[string]json.RawMessage{now, old} {
+		if v := view["name"]; v != nil && name == nil {
+			_ = json.Unmarshal(v, &name) // a name that is no text is none
+		}
+	}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if !bytes.Equal(old[key], now[key]) {
+			changes = append(changes, mask(Change{Key: key, Old: old[key], New: now[key]}))
+		}
+	}
+	return changes, name, nil
+}
+
+func mask(c Change) Change {
+	for part := range strings.SplitSeq(c.Key, ".") {
+		if !secret[strings.ToLower(part)] {
+			continue
+		}
+		if c.Old != nil {
+			c.Old = hidden
+		}
+		if c.New != nil {
+			c.New = hidden
+		}
+	}
+	return c
+}
+
+// fields are those of a view by dotted key; lists are values as a whole.
+func fields(view any) (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	if view == nil {
+		return out, nil
+	}
+	encoded, err := json.Marshal(view)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(encoded, []byte("null")) {
+		return out, nil
+	}
+	if encoded[0] != '{' {
+		return nil, errNoRecord
+	}
+	if err := flatten(out, "", encoded); err != nil {
+		return nil, err
+	}
+	for _, key := range untold {
+		delete(out, key)
+		maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, key+".") })
+	}
+	return out, nil
+}
+
+func flatten(out map[string]json.RawMessage, prefix string, object json.RawMessage) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return err
+	}
+	for key, value := range members {
+		switch {
+		case bytes.Equal(value, []byte("null")), bytes.Equal(value, []byte("[]")):
+		case value[0] == '{':
+			if err := flatten(out, prefix+key+".", value); err != nil {
+				return err
+			}
+		default:
+			out[prefix+key] = value
+		}
+	}
+	return nil
+}

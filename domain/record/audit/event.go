@@ -1,0 +1,164 @@
+package audit
+
+import (
+	"slices"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Type is what happened to a record.
+type Type string
+
+// The types of events.
+const (
+	Created   Type = "created"
+	Updated   Type = "updated"
+	Deleted   Type = "deleted"
+	Restored  Type = "restored"
+	Posted    Type = "posted"
+	Reversed  Type = "reversed"
+	Published Type = "published"
+	Reopened  Type = "reopened"
+	Matched   Type = "matched"
+	Unmatched Type = "unmatched"
+	Paid      Type = "paid"
+	Connected Type = "connected"
+	Synced    Type = "synced"
+	Imported  Type = "imported"
+	Merged    Type = "merged"
+	Exported  Type = "exported"
+)
+
+// Entity is a type of records that events tell of: the types of resources of operations, and those that no operation shows.
+type Entity string
+
+// The types of records.
+const (
+	Account           Entity = "account"
+	Adjustment        Entity = "adjustment"
+	APIKey            Entity = "api-key"
+	BankRecord        Entity = "bank-record"
+	Category          Entity = "category"
+	Connection        Entity = "connection"
+	Contact           Entity = "contact"
+	File              Entity = "file"
+	HistoricalImport  Entity = "historical-import"
+	Journal           Entity = "journal"
+	LineMapping       Entity = "line-mapping"
+	Listing           Entity = "listing"
+	OwnerLink         Entity = "owner-link"
+	OwnershipPeriod   Entity = "ownership-period"
+	Payment           Entity = "payment"
+	PaymentApproval   Entity = "payment-approval"
+	PaymentMethod     Entity = "payment-method"
+	RecurringFee      Entity = "recurring-fee"
+	RecurringPeriod   Entity = "recurring-fee-period"
+	RecurringTemplate Entity = "recurring-transaction-template"
+	Reservation       Entity = "reservation"
+	Statement         Entity = "statement"
+	StatementLayout   Entity = "statement-layout"
+	TaxRate           Entity = "tax-rate"
+	Team              Entity = "team"
+	Transaction       Entity = "transaction"
+	User              Entity = "user"
+)
+
+// Role says what a record is to the one that changed.
+type Role string
+
+// The roles.
+const (
+	RoleListing     Role = "listing"
+	RoleOwner       Role = "owner"
+	RoleReservation Role = "reservation"
+	RoleStatement   Role = "statement"
+	RoleAccount     Role = "account"
+	RoleConnection  Role = "connection"
+	RoleParent      Role = "parent"
+)
+
+// Source is how a change came about. A change that says nothing else comes from the user or key behind it, or from the service itself.
+type Source string
+
+// The sources that are told apart from the actor.
+const (
+	Recurring Source = "recurring"
+	Migration Source = "migration"
+)
+
+// From says how all that the transaction tells came about.
+func From(tx *db.Tx, s Source) { tx.Gather(told, s) }
+
+// Reference is a record that an event concerns besides the one that changed; a filter on it finds the event.
+type Reference struct {
+	Role Role   `json:"role"`
+	Type Entity `json:"type"`
+	ID   id.ID  `json:"id"`
+}
+
+// Ref refers to a record; nil and the zero id refer to nothing and are left out.
+func Ref[T id.ID | *id.ID](role Role, entity Entity, one T) Reference {
+	r := Reference{Role: role, Type: entity}
+	switch v := any(one).(type) {
+	case id.ID:
+		r.ID = v
+	case *id.ID:
+		if v != nil {
+			r.ID = *v
+		}
+	}
+	return r
+}
+
+// event is what a transaction tells of one record.
+type event struct {
+	Team    id.ID       `json:"-"`
+	ID      id.ID       `json:"id"`
+	Type    Type        `json:"type"`
+	Entity  Entity      `json:"entity_type"`
+	Of      id.ID       `json:"entity_id"`
+	Name    *string     `json:"entity_name"`
+	Refs    []Reference `json:"refs"`
+	Changes []Change    `json:"changes"`
+	Journal *Effect     `json:"journal"`
+	err     error
+}
+
+// Effect is what a change did to the journal entries of its record.
+type Effect struct {
+	EntriesAdded   int     `json:"entriesAdded"`
+	EntriesRetired int     `json:"entriesRetired"`
+	Delta          []Delta `json:"delta"`
+}
+
+// Delta is the net change of an account in cents.
+type Delta struct {
+	AccountID id.ID `json:"accountId"`
+	CentTotal int64 `json:"centTotal"`
+}
+
+// Note tells that a record changed, from the one view of it to the other: what callers see of it, as anything that encodes to a JSON object.
+// A record that was made has no view before, one that is gone none after. Nothing is told when both views show the same. It is called beside
+// the write; the event is kept with the commit, and several notes of a transaction about one record are one event.
+func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) {
+	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
+}
+
+// NoteIn is Note for a team that is not the transaction's.
+func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) {
+	e := &event{Team: team, Type: what, Entity: entity, Of: of}
+	e.Changes, e.Name, e.err = compare(before, after)
+	for _, r := range refs {
+		if !r.ID.IsZero() && !slices.Contains(e.Refs, r) {
+			e.Refs = append(e.Refs, r)
+		}
+	}
+	tx.Gather(told, e)
+}
+
+// NoteJournal tells what became of the journal entries of a record. It joins the record's event of the transaction where there is one; without an
+// entity it is told only there.
+func NoteJournal(tx *db.Tx, entity Entity, of id.ID, effect Effect) {
+	tx.Gather(told, &event{Team: tx.Team, Type: Updated, Entity: entity, Of: of, Journal: &effect})
+}

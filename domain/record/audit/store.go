@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// told are the events of a transaction.
+var told = &db.Gathering{End: write}
+
+// write makes of all that a transaction told one statement for each team.
+func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
+	var source Source
+	items = slices.DeleteFunc(items, func(item any) bool {
+		s, is := item.(Source)
+		if is {
+			source = s
+		}
+		return is
+	})
+	if source == "" {
+		source = sourceOf(actorKind(tx))
+	}
+	events, err := fold(items)
+	if err != nil {
+		return nil, err
+	}
+	byTeam := map[id.ID][]*event{}
+	var teams []id.ID
+	for _, e := range events {
+		if byTeam[e.Team] == nil {
+			teams = append(teams, e.Team)
+		}
+		e.ID = tx.NewID()
+		byTeam[e.Team] = append(byTeam[e.Team], e)
+	}
+	var out []db.Stmt
+	for _, team := range teams {
+		encoded, err := json.Marshal(byTeam[team])
+		if err != nil {
+			return nil, fmt.Errorf("encode audit events: %w", err)
+		}
+		action := tx.Action
+		if action.IsZero() { // the service's own work
+			action = tx.NewID()
+			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
+				"team": team, "id": action, "kind": actorKind(tx), "actor": tx.Actor.User, "endpoint": cmp.Or(tx.Work, "system"), "request": tx.RequestID, "now": tx.Now,
+			}})
+		}
+		statement := insertFirst
+		if tx.Work != "" {
+			statement = insertRevisions
+		}
+		out = append(out, db.Stmt{SQL: statement, Args: db.Args{
+			"team": team, "action": action, "kind": actorKind(tx), "actor": tx.Actor.User, "source": source, "operation": tx.Operation,
+			"settled": tx.Work == "" && !tx.Queued(), "now": tx.Now, "events": json.RawMessage(encoded),
+		}})
+	}
+	return out, nil
+}
+
+// sourceOf is where the changes of an actor come from.
+func sourceOf(actor db.ActorKind) Source {
+	switch actor {
+	case db.TeamKey, db.PartnerKey:
+		return "api"
+	case db.System:
+		return "system"
+	case db.Person:
+	}
+	return "user"
+}
+
+// fold makes one event of all that was told of a record, and none where nothing has changed in the end.
+func fold(items []any) ([]*event, error) {
+	type record struct {
+		team   id.ID
+		entity Entity
+		of     id.ID
+	}
+	at := map[record]*event{}
+	var out []*event
+	var loose []*event
+	for _, item := range items {
+		e := item.(*event) //nolint:errcheck,forcetypeassert // nothing else is gathered
+		if e.err != nil {
+			return nil, fmt.Errorf("tell of %s %s: %w", e.Entity, e.Of, e.err)
+		}
+		if e.Entity == "" {
+			loose = append(loose, e)
+			continue
+		}
+		key := record{e.Team, e.Entity, e.Of}
+		if earlier := at[key]; earlier != nil {
+			earlier.add(e)
+			continue
+		}
+		kept := *e
+		kept.Refs = append(make([]Reference, 0, len(e.Refs)), e.Refs...)
+		kept.Changes = append(make([]Change, 0, len(e.Changes)), e.Changes...)
+		at[key] = &kept
+		out = append(out, &kept)
+	}
+	if len(loose) > 0 {
+		of := make(map[id.ID]*event, len(out))
+		for _, e := range out {
+			of[e.Of] = e
+		}
+		for _, e := range loose {
+			if known := of[e.Of]; known != nil {
+				known.add(e)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(e *event) bool { return len(e.Changes) == 0 && e.Journal == nil }), nil
+}
+
+// add joins what was told later of the same record. What was made stays made, and otherwise the more telling type wins.
+func (e *event) add(later *event) {
+	switch {
+	case later.Type == Deleted && e.Type == Created: // nothing is left of it
+		e.Changes, e.Journal = nil, nil
+		return
+	case later.Type == Deleted || e.Type == Updated && later.Type != Updated:
+		e.Type = later.Type
+	}
+	if later.Name != nil {
+		e.Name = later.Name
+	}
+	for _, r := range later.Refs {
+		if !slices.Contains(e.Refs, r) {
+			e.Refs = append(e.Refs, r)
+		}
+	}
+	for _, c := range later.Changes {
+		i := slices.IndexFunc(e.Changes, func(earlier Change) bool { return earlier.Key == c.Key })
+		switch {
+		case i < 0:
+			e.Changes = append(e.Changes, c)
+		default:
+			e.Changes[i].New = c.New
+		}
+	}
+	e.Changes = slices.DeleteFunc(e.Changes, Change.same)
+	switch {
+	case e.Journal == nil:
+		e.Journal = later.Journal
+	case later.Journal != nil:
+		e.Journal.add(later.Journal)
+	}
+}
+
+// same tells a field that is what it was. What is hidden may have changed.
+func (c Change) same() bool { return string(c.Old) == string(c.New) && string(c.Old) != string(hidden) }
+
+func (f *Effect) add(later *Effect) {
+	f.EntriesAdded += later.EntriesAdded
+	f.EntriesRetired += later.EntriesRetired
+	for _, d := range later.Delta {
+		f.Count(d.AccountID, d.CentTotal)
+	}
+}
+
+// Count adds to the net change of an account, which is left out where it is zero in the end.
+func (f *Effect) Count(account id.ID, cents int64) {
+	i := slices.IndexFunc(f.Delta, func(d Delta) bool { return d.AccountID == account })
+	if i < 0 {
+		f.Delta = append(f.Delta, Delta{account, cents})
+		return
+	}
+	if f.Delta[i].CentTotal += cents; f.Delta[i].CentTotal == 0 {
+		f.Delta = slices.Delete(f.Delta, i, i+1)
+	}
+}
+
+// An event of work can be a revision of one that its action, or earlier work of it, told of the same record; a request tells of it first.
+const (
+	insertFirst     = insertInput + `)` + insertEvents
+	insertRevisions = insertInput + `), prior as (
+		select distinct on (i.entity_type, i.entity_id) i.entity_type, i.entity_id, p.id, p.revision
+		from input i join audit_event p on p.team_id = @team and p.action_id = @action and p.entity_type = i.entity_type and p.entity_id = i.entity_id
+		order by i.entity_type, i.entity_id, p.revision desc), revised as (
+		select coalesce(p.id, i.id) as id, coalesce(p.revision, 0) + 1 as revision, i.type, i.entity_type, i.entity_id, i.entity_name, i.refs, i.changes, i.journal
+		from input i left join prior p on p.entity_type = i.entity_type and p.entity_id = i.entity_id)` + revisedEvents
+	insertInput = `
+	with input as materialized (
+		select * from jsonb_to_recordset(@events::jsonb) as e (id uuid, type text, entity_type text, entity_id uuid, entity_name text, refs jsonb,
+			changes jsonb, journal jsonb)`
+	insertEvents  = `, revised as (select i.*, 1 as revision from input i)` + revisedEvents
+	revisedEvents = `, clock as materialized (select clock_timestamp() as now), kept as (
+		insert into audit_event (team_id, id, revision, action_id, actor_type, actor_id, type, entity_type, entity_id, entity_name, refs, source_type,
+			operation_id, changes, journal, occurred_at, recorded_at, settled_at)
+		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @operation,
+			r.changes, r.journal, @now, clock.now, case when @settled then clock.now end
+		from revised r, clock
+		returning id, revision, recorded_at, refs)
+	insert into audit_reference (team_id, entity_id, recorded_at, event_id, revision, entity_type)
+	select distinct @team::uuid, f.id, k.recorded_at, k.id, k.revision, f.type
+	from kept k, jsonb_to_recordset(k.refs) as f (id uuid, type text)
+	on conflict do nothing`
+)
