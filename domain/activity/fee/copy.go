@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -55,6 +56,7 @@ func Copy(ctx context.Context, tx *db.Tx, from []Fee, accounts, rates map[id.ID]
 	for _, f := range added {
 		f.move(fees, accounts, rates)
 		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
+		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, f)
 		stmts := feeStatements(tx, f)
 		writes, details = append(writes, stmts[0]), append(details, stmts[1:]...) // a formula may name a fee that comes later
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -35,6 +36,10 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 	switch {
 	case len(reasons) == 0:
+		audit.Note(tx, audit.Deleted, audit.RecurringFee, f.ID, f, nil)
+		for i := range periods {
+			tellPeriod(tx, audit.Deleted, &periods[i], nil)
+		}
 		return &api.None{}, erase(ctx, tx, f.ID)
 	case in.OnLocked == "archive":
 		archived := f
@@ -42,6 +47,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 		if err := tx.Pipeline(ctx, feeStatements(tx, &archived)...); err != nil {
 			return nil, err
 		}
+		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, f, archived)
 		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
 		return &api.None{}, err
 	default:

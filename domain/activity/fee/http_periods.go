@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"stayledger/domain/property/listing"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -140,11 +141,17 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
 			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
 			stmts = append(stmts, periodStatement(tx, &ended))
+			tellPeriod(tx, audit.Updated, &earlier[i], &ended)
 		}
 	}
 	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
 		return nil, refused(err)
 	}
+	what := audit.Updated
+	if c.before == nil {
+		what = audit.Created
+	}
+	tellPeriod(tx, what, c.before, p)
 	if _, err := outdate(ctx, tx, t); err != nil {
 		return nil, err
 	}
@@ -160,6 +167,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+	tellPeriod(tx, audit.Deleted, p, nil)
 	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
 	return &api.None{}, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -185,6 +186,24 @@ const upsertPeriod = `
 	values (@team, @id, @fee, @listing, @start, @end, @rate, @created_at, @updated_at)
 	on conflict (team_id, id) do update set start_at = excluded.start_at, end_at = excluded.end_at, rate = excluded.rate, updated_at = excluded.updated_at`
 
+// tellPeriod notes what became of a listing period of a fee.
+func tellPeriod(tx *db.Tx, what audit.Type, before, after *Period) {
+	type view struct {
+		*Period
+		RecurringFee *struct{} `json:"recurringFee,omitempty"` // the fee as it is now, which has events of its own
+	}
+	var was, now any
+	one := after
+	if before != nil {
+		was, one = view{Period: before}, before
+	}
+	if after != nil {
+		now = view{Period: after}
+	}
+	audit.Note(tx, what, audit.RecurringPeriod, one.ID, was, now,
+		audit.Ref(audit.RoleParent, audit.RecurringFee, one.FeeID), audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))
+}
+
 func periodStatement(tx *db.Tx, p *Period) db.Stmt {
 	return db.Stmt{SQL: upsertPeriod, Args: db.Args{
 		"team": tx.Team, "id": p.ID, "fee": p.FeeID, "listing": p.ListingID, "start": p.StartAt, "end": p.EndAt, "rate": p.Rate,
@@ -200,7 +219,9 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	}
 	stmts := make([]db.Stmt, len(fees))
 	for i := range fees {
-		stmts[i] = periodStatement(tx, &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)})
+		p := &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
+		stmts[i] = periodStatement(tx, p)
+		tellPeriod(tx, audit.Created, nil, p)
 	}
 	if len(stmts) == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -182,11 +183,15 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	after := before
 	if c.given {
 		after = asPeriods(c.subscriptions)
+		for i := range before {
+			tellPeriod(tx, audit.Deleted, &before[i], nil)
+		}
 		stmts = append(stmts, clearPeriods(tx, f.ID))
 		for i := range after {
 			p := &after[i]
 			p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
 			stmts = append(stmts, periodStatement(tx, p))
+			tellPeriod(tx, audit.Created, nil, p)
 		}
 	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
@@ -195,6 +200,11 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	saved, err := get(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
+	}
+	if c.before == nil {
+		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, viewOf(&saved))
+	} else {
+		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, viewOf(c.before), viewOf(&saved))
 	}
 	started, err := outdate(ctx, tx, touched{before: c.before, after: &saved, old: before, new: after})
 	if err != nil {
@@ -215,4 +225,16 @@ func asPeriods(subscriptions []ListingSubscription) []Period {
 		out[i] = Period{ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate}
 	}
 	return out
+}
+
+// viewOf is a fee with its formula as it was written, where what it names is called otherwise now.
+func viewOf(f *Fee) any {
+	v := struct {
+		*Fee
+		Written string `json:"writtenFormula,omitempty"`
+	}{Fee: f}
+	if f.Stored != f.Formula {
+		v.Written = f.Stored
+	}
+	return v
 }

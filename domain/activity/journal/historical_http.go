@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -104,6 +105,10 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	if err := tx.Pipeline(ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh))); err != nil {
 		return nil, fmt.Errorf("record an import: %w", err)
 	}
+	audit.From(tx, audit.Migration)
+	audit.Note(tx, audit.Created, audit.HistoricalImport, a.importID, nil, map[string]any{
+		"txnCount": len(b.txns), "entryCount": len(b.entries), "skippedTxnCount": len(b.txns) - len(fresh), "startAt": b.startAt, "endAt": b.endAt,
+	})
 	return a, b.stage(ctx, tx, a.importID, fresh)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -46,6 +47,8 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 			return err
 		}
 	}
+	audit.From(tx, audit.Migration)
+	audit.Note(tx, audit.Posted, audit.HistoricalImport, importID, nil, map[string]any{"postedAt": day.At(tx.Now)})
 	_, err = tx.Exec(ctx, `update historical_import set posted_at = @now where team_id = @team and id = @import`,
 		db.Args{"team": tx.Team, "import": importID, "now": tx.Now})
 	return err

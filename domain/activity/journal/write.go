@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -59,6 +60,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	if _, err := tx.Exec(ctx, `delete from journal where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": one}); err != nil {
 		return fmt.Errorf("delete a journal: %w", err)
 	}
+	tell(tx, audit.Deleted, old, nil)
 	return nil
 }
 
@@ -89,8 +91,62 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	if err := store(ctx, tx, j); err != nil {
 		return nil, err
 	}
+	switch {
+	case stored != nil:
+		tell(tx, audit.Updated, stored, j)
+	case before != nil:
+		audit.Note(tx, audit.Reversed, audit.Journal, before.ID, nil, map[string]id.ID{"reversedById": j.ID})
+		fallthrough
+	default:
+		tell(tx, audit.Created, nil, j)
+	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{j.ID}, []ledger.Posting{p}, ledger.Lenience{}); err != nil {
 		return nil, fmt.Errorf("post a journal: %w", err)
 	}
 	return byID(ctx, tx, j.ID)
+}
+
+// view is a journal without what is computed from other records.
+type view struct {
+	*Journal
+	ReversedByID *struct{}  `json:"reversedById,omitempty"`
+	Lines        []lineView `json:"lines"`
+}
+
+type lineView struct {
+	*Line
+	Account     *struct{} `json:"account,omitempty"`
+	Listing     *struct{} `json:"listing,omitempty"`
+	Contact     *struct{} `json:"contact,omitempty"`
+	Reservation *struct{} `json:"reservation,omitempty"`
+}
+
+func viewOf(j *Journal) any {
+	if j == nil {
+		return nil
+	}
+	v := view{Journal: j}
+	for i := range j.Lines {
+		v.Lines = append(v.Lines, lineView{Line: &j.Lines[i]})
+	}
+	return v
+}
+
+// tell notes what became of a journal, which concerns all that its lines name, before and after.
+func tell(tx *db.Tx, what audit.Type, before, after *Journal) {
+	var of id.ID
+	var refs []audit.Reference
+	for _, j := range []*Journal{before, after} {
+		if j == nil {
+			continue
+		}
+		of = j.ID
+		refs = append(refs, audit.Ref(audit.RoleParent, audit.Journal, j.ReversesID))
+		for i := range j.Lines {
+			l := &j.Lines[i]
+			refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, l.AccountID), audit.Ref(audit.RoleListing, audit.Listing, l.ListingID),
+				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID), audit.Ref(audit.RoleReservation, audit.Reservation, l.ReservationID))
+		}
+	}
+	audit.Note(tx, what, audit.Journal, of, viewOf(before), viewOf(after), refs...)
 }

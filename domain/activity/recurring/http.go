@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -134,7 +135,12 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if err := d.store(ctx, tx, true); err != nil {
 		return nil, err
 	}
-	return told(ctx, tx, t.ID)
+	made, err := told(ctx, tx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	tellTemplate(tx, audit.Created, nil, made)
+	return made, nil
 }
 
 type updateInput struct {
@@ -147,6 +153,8 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 	if err != nil {
 		return nil, err
 	}
+	before := *t
+	before.tell()
 	u := &in.Body
 	if u.Date != nil {
 		t.Date = *u.Date
@@ -185,7 +193,12 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 	if err := d.store(ctx, tx, false); err != nil {
 		return nil, err
 	}
-	return told(ctx, tx, t.ID)
+	changed, err := told(ctx, tx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	tellTemplate(tx, audit.Updated, &before, changed)
+	return changed, nil
 }
 
 type deleteInput struct {
@@ -208,6 +221,13 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	}
 	if _, err := tx.Exec(ctx, sql, args); err != nil {
 		return nil, fmt.Errorf("remove a recurring template: %w", err)
+	}
+	if in.OnLocked == "archive" {
+		archived := *t
+		archived.Status = transaction.Inactive
+		tellTemplate(tx, audit.Updated, t, &archived)
+	} else {
+		tellTemplate(tx, audit.Deleted, t, nil)
 	}
 	return &api.None{}, nil
 }

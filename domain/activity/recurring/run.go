@@ -10,6 +10,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -155,6 +156,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]transaction.Transactio
 	if err != nil {
 		return nil, err
 	}
+	audit.From(tx, audit.Recurring)
 	made := []transaction.Transaction{}
 	for chunk := range slices.Chunk(all, addedTogether) {
 		added, err := transaction.AddAll(ctx, tx, chunk, ledger.Lenience{})

@@ -6,6 +6,7 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -81,7 +82,7 @@ func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjust
 		return nil, err
 	}
 	a := &Adjustment{ID: tx.NewID(), ReservationID: r.ID, Amount: b.Amount, CreatedAt: day.At(tx.Now)}
-	return adjust(ctx, tx, r, a, &b.AdjustmentTerms)
+	return adjust(ctx, tx, r, nil, a, &b.AdjustmentTerms)
 }
 
 type adjustmentInput struct {
@@ -106,20 +107,23 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 	if err != nil {
 		return nil, err
 	}
+	before := *a
 	keep(&a.Amount, in.Body.Amount)
-	return adjust(ctx, tx, r, a, &in.Body.AdjustmentTerms)
+	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }
 
 func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
 	if _, err := takeTurn(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
-	if _, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID); err != nil {
+	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
+	if err != nil {
 		return nil, err
 	}
 	if err := removeAdjustment(ctx, tx, in.AdjustmentID); err != nil {
 		return nil, err
 	}
+	tellAdjustment(tx, audit.Deleted, a, nil)
 	return readjusted(ctx, tx, in.ID)
 }
 
@@ -140,8 +144,8 @@ func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation
 	return get(ctx, tx, reservationID)
 }
 
-// adjust checks and writes an adjustment with the terms that are given.
-func adjust(ctx context.Context, tx *db.Tx, r *Reservation, a *Adjustment, t *AdjustmentTerms) (*Reservation, error) {
+// adjust checks and writes an adjustment with the terms that are given. A new one was nothing before.
+func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustment, t *AdjustmentTerms) (*Reservation, error) { //nolint:revive // before and after are one thing
 	named, issues, err := t.account(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -166,6 +170,11 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, a *Adjustment, t *Ad
 	if err := saveAdjustment(ctx, tx, a); err != nil {
 		return nil, err
 	}
+	what := audit.Updated
+	if before == nil {
+		what = audit.Created
+	}
+	tellAdjustment(tx, what, before, a)
 	return readjusted(ctx, tx, r.ID)
 }
 

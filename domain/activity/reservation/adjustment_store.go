@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -53,6 +54,24 @@ const upsertAdjustment = `
 		amount = excluded.amount, account_id = excluded.account_id, party = excluded.party, recurring_fee_id = excluded.recurring_fee_id,
 		reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
 		updated_at = excluded.updated_at`
+
+// tellAdjustment notes what became of an adjustment. The views are taken before and after; what is computed of it is not told.
+func tellAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
+	type view struct {
+		*Adjustment
+		Status         *struct{} `json:"status,omitempty"`
+		InactiveReason *struct{} `json:"inactiveReason,omitempty"`
+	}
+	var was, now any
+	one := after
+	if before != nil {
+		was, one = view{Adjustment: before}, before
+	}
+	if after != nil {
+		now = view{Adjustment: after}
+	}
+	audit.Note(tx, what, audit.Adjustment, one.ID, was, now, audit.Ref(audit.RoleReservation, audit.Reservation, one.ReservationID))
+}
 
 func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
 	_, err := tx.Exec(ctx, upsertAdjustment, db.Args{

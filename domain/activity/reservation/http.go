@@ -150,7 +150,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 	if reasons == nil {
-		err = remove(ctx, tx, in.ID)
+		err = remove(ctx, tx, r)
 	}
 	return &api.None{}, err
 }

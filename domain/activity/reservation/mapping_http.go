@@ -162,6 +162,7 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *MappingTerms) (*M
 	if err := saveMapping(ctx, tx, m); err != nil {
 		return nil, err
 	}
+	tellMapping(tx, old, m)
 	if err := outdate(ctx, tx, old, m); err != nil {
 		return nil, err
 	}
@@ -215,6 +216,7 @@ func deleteMapping(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) 
 	if err := removeMapping(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
+	tellMapping(tx, m, nil)
 	return &api.None{}, outdate(ctx, tx, m)
 }
 

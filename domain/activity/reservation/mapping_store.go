@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -62,6 +63,7 @@ func AllMappings(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) 
 // again adds nothing.
 func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
 	var writes []db.Stmt
+	var made []id.ID
 	for _, m := range from {
 		if m.AccountID != nil {
 			here, exists := accounts[*m.AccountID]
@@ -71,6 +73,7 @@ func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[i
 			m.AccountID = &here
 		}
 		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
+		made = append(made, m.ID)
 		writes = append(writes, db.Stmt{SQL: insertMapping + "on conflict do nothing", Args: m.args(tx)})
 	}
 	if writes == nil {
@@ -79,14 +82,47 @@ func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[i
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("copy line mappings: %w", err)
 	}
+	return tellMade(ctx, tx, made)
+}
+
+// tellMade notes which of some mappings are there now; the others were there before.
+func tellMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	made, err := db.Select[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team and m.id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read new line mappings: %w", err)
+	}
+	for i := range made {
+		tellMapping(tx, nil, &made[i])
+	}
 	return nil
+}
+
+// tellMapping notes what became of a mapping, which is nil where there is none.
+func tellMapping(tx *db.Tx, before, after *Mapping) {
+	type view struct {
+		*Mapping
+		Account *struct{} `json:"account,omitempty"`
+	}
+	refs := func(m *Mapping) audit.Reference { return audit.Ref(audit.RoleAccount, audit.Account, m.AccountID) }
+	switch {
+	case before == nil:
+		audit.Note(tx, audit.Created, audit.LineMapping, after.ID, nil, view{Mapping: after}, refs(after))
+	case after == nil:
+		audit.Note(tx, audit.Deleted, audit.LineMapping, before.ID, view{Mapping: before}, nil, refs(before))
+	default:
+		audit.Note(tx, audit.Updated, audit.LineMapping, after.ID, view{Mapping: before}, view{Mapping: after}, refs(before), refs(after))
+	}
 }
 
 // clearUnmapped makes room for a mapping where the line type only waits for one.
 func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
-	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and status = 'unmapped' and line_type = @line_type
-		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id`,
+	gone, err := db.Select[id.ID](ctx, tx, `delete from reservation_line_mapping where team_id = @team and status = 'unmapped' and line_type = @line_type
+		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id returning id`,
 		db.Args{"team": tx.Team, "line_type": m.LineType, "app_id": m.AppID, "channel": m.Channel, "id": m.ID})
+	for _, unmapped := range gone {
+		tellMapping(tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil)
+	}
 	return err
 }
 
@@ -126,13 +162,22 @@ func noteUnknown(ctx context.Context, tx *db.Tx, loaded []Input) error {
 	for i, s := range unknown {
 		ids[i], apps[i], types[i] = tx.NewID(), s.app, s.lineType
 	}
-	_, err := tx.Exec(ctx, `
+	made, err := db.Select[id.ID](ctx, tx, `
 		insert into reservation_line_mapping (team_id, id, app_id, line_type, status, created_at, updated_at)
 		select @team, n.id, nullif(n.app, ''), n.type, 'unmapped', @now, @now
 		from unnest(@ids::uuid[], @apps::text[], @types::text[]) with ordinality as n (id, app, type, position) order by n.position
-		on conflict do nothing`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "apps": apps, "types": types})
+		on conflict do nothing returning id`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "apps": apps, "types": types})
 	if err != nil {
 		return fmt.Errorf("note unmapped line types: %w", err)
+	}
+	for i := range unknown {
+		if slices.Contains(made, ids[i]) {
+			m := &Mapping{ID: ids[i], LineType: unknown[i].lineType, Status: Unmapped}
+			if app := unknown[i].app; app != "" {
+				m.AppID = &app
+			}
+			tellMapping(tx, nil, m)
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -346,9 +347,20 @@ func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, 
 	return reasons, nil
 }
 
-func remove(ctx context.Context, tx *db.Tx, reservationID id.ID) error {
-	_, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": reservationID})
-	return err
+// remove deletes a reservation with its lines and adjustments.
+func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
+	adjusted, err := adjustmentsOf(ctx, tx, []id.ID{r.ID})
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": r.ID}); err != nil {
+		return fmt.Errorf("delete a reservation: %w", err)
+	}
+	tell(tx, audit.Deleted, r, nil)
+	for i := range adjusted[r.ID] {
+		tellAdjustment(tx, audit.Deleted, &adjusted[r.ID][i], nil)
+	}
+	return nil
 }
 
 // ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation without such entries is

@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -217,6 +218,13 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return refused(err)
 	}
+	for _, d := range drafts {
+		if d.before == nil {
+			tell(tx, audit.Created, nil, &d.Reservation)
+		} else {
+			tell(tx, audit.Updated, d.before, &d.Reservation)
+		}
+	}
 	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
 	if existing {
 		err = held(err)
@@ -225,6 +233,40 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return err
 	}
 	return bookWaiting(ctx, tx, drafts)
+}
+
+// view is a reservation without what is computed from other records.
+type view struct {
+	*Reservation
+	Lines       []LineInput `json:"lines"`
+	Listing     *struct{}   `json:"listing,omitempty"`
+	Adjustments *struct{}   `json:"adjustments,omitempty"`
+	Financials  *struct{}   `json:"financials,omitempty"`
+	Payment     *struct{}   `json:"payment,omitempty"`
+}
+
+func viewOf(r *Reservation) any {
+	if r == nil {
+		return nil
+	}
+	v := view{Reservation: r}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		v.Lines = append(v.Lines, LineInput{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID})
+	}
+	return v
+}
+
+// tell notes what became of a reservation, which concerns its listing of before and after.
+func tell(tx *db.Tx, what audit.Type, before, after *Reservation) {
+	var of id.ID
+	var refs []audit.Reference
+	for _, r := range []*Reservation{before, after} {
+		if r != nil {
+			of, refs = r.ID, append(refs, audit.Ref(audit.RoleListing, audit.Listing, r.ListingID))
+		}
+	}
+	audit.Note(tx, what, audit.Reservation, of, viewOf(before), viewOf(after), refs...)
 }
 
 // bookWaiting starts the operation that links the transactions that were booked before their reservation arrived, or while several went by

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -20,7 +21,7 @@ const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmat
 // linkLines gives lines of stored transactions the reservation that they wait for. A line that two reservations fit stays as it is: whose
 // money it is has to be said by somebody. It answers the reservations that got a line.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
-	linked, err := db.Select[id.ID](ctx, tx, `
+	linked, err := db.Select[moved](ctx, tx, `
 		with fits as (
 			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
 			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
@@ -28,23 +29,35 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 		held as ( -- before the lines share them: see holdStays
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
 		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
-		from fits join held r on r.id = fits.reservation_id
-		where l.team_id = @team and l.id = fits.id returning r.id`, db.Args{"team": tx.Team, "ids": transactions})
+		from fits join held r on r.id = fits.reservation_id, transaction_line o
+		where l.team_id = @team and l.id = fits.id and o.team_id = l.team_id and o.id = l.id
+		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("link lines to reservations: %w", err)
 	}
-	return linked, nil
+	stays := make([]id.ID, len(linked))
+	for i := range linked {
+		m := &linked[i]
+		stays[i] = *m.ReservationID
+		tellLine(tx, audit.Matched, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID})
+	}
+	return stays, nil
 }
 
 // followStays moves the lines of stored transactions to the listing of the reservation that gave them theirs.
 func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
-	_, err := tx.Exec(ctx, `
-		update transaction_line l set listing_id = r.listing_id from reservation r
-		where l.team_id = @team and l.transaction_id = any(@ids) and l.follows_reservation
-			and r.team_id = l.team_id and r.id = l.reservation_id and r.listing_id is distinct from l.listing_id`,
+	followed, err := db.Select[moved](ctx, tx, `
+		update transaction_line l set listing_id = r.listing_id from reservation r, transaction_line o
+		where o.team_id = l.team_id and o.id = l.id and l.team_id = @team and l.transaction_id = any(@ids) and l.follows_reservation
+			and r.team_id = l.team_id and r.id = l.reservation_id and r.listing_id is distinct from l.listing_id
+		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement`,
 		db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return fmt.Errorf("move lines with their reservations: %w", err)
+	}
+	for i := range followed {
+		m := &followed[i]
+		tellLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
 	}
 	return nil
 }

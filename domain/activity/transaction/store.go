@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/file"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -314,12 +315,16 @@ func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 
 // Unlink takes statements that are to go off the archived payouts that once paid them.
 func Unlink(ctx context.Context, tx *db.Tx, statements []id.ID) error {
-	_, err := tx.Exec(ctx, `
-		update transaction_line n set statement_id = null from transaction x
-		where n.team_id = @team and n.statement_id = any(@statements) and x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'inactive'`,
+	freed, err := db.Select[moved](ctx, tx, `
+		update transaction_line n set statement_id = null from transaction x, transaction_line o
+		where o.team_id = n.team_id and o.id = n.id and n.team_id = @team and n.statement_id = any(@statements) and x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'inactive'
+		returning n.transaction_id, n.id as line_id, null::uuid as old_listing_id, n.listing_id, null::uuid as reservation_id, o.statement_id as old_statement`,
 		db.Args{"team": tx.Team, "statements": statements})
 	if err != nil {
 		return fmt.Errorf("unlink archived payouts: %w", err)
+	}
+	for i := range freed {
+		tellLine(tx, audit.Updated, &freed[i], map[string]*id.ID{"ownerStatementId": freed[i].OldStatement}, nil)
 	}
 	return nil
 }

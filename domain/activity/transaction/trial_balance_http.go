@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -139,21 +140,38 @@ func (b *OpeningTrialBalance) lockedError() error {
 }
 
 func storeTrialBalance(ctx context.Context, tx *db.Tx, rows []PutTrialRow) error {
+	type total struct {
+		AccountID id.ID
+		CentTotal int64
+	}
+	was, err := db.Select[total](ctx, tx, `delete from opening_trial_balance_row where team_id = @team returning account_id, cent_total`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("clear the opening trial balance: %w", err)
+	}
+	ids, cents := make([]id.ID, len(rows)), make([]int64, len(rows))
+	before, after := map[id.ID]int64{}, map[id.ID]int64{}
+	for i := range rows {
+		ids[i], cents[i] = rows[i].AccountID, int64(rows[i].CombinedCentTotal)
+		after[ids[i]] = cents[i]
+	}
+	for _, t := range was {
+		before[t.AccountID] = t.CentTotal
+	}
+	type view struct {
+		Totals map[id.ID]int64 `json:"openingTrialBalance"`
+	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, view{before}, view{after})
 	if len(rows) == 0 {
 		_, err := tx.Exec(ctx, `delete from opening_trial_balance where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	}
-	ids, cents := make([]id.ID, len(rows)), make([]int64, len(rows))
-	for i := range rows {
-		ids[i], cents[i] = rows[i].AccountID, int64(rows[i].CombinedCentTotal)
-	}
-	err := tx.Pipeline(ctx,
+	err = tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into opening_trial_balance (team_id, updated_at, refreshed_at) values (@team, @now, @now)
 				on conflict (team_id) do update set updated_at = excluded.updated_at`,
 			Args: db.Args{"team": tx.Team, "now": tx.Now},
 		},
-		db.Stmt{SQL: `delete from opening_trial_balance_row where team_id = @team`, Args: db.Args{"team": tx.Team}},
 		db.Stmt{
 			SQL: `insert into opening_trial_balance_row (team_id, account_id, cent_total)
 				select @team, * from unnest(@ids::uuid[], @cents::bigint[])`,

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -104,9 +105,13 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 	if archive {
+		archived := *old
+		archived.Status = Inactive
+		tell(tx, audit.Updated, old, &archived)
 		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 			db.Args{"team": tx.Team, "id": one, "now": tx.Now})
 	} else {
+		tell(tx, audit.Deleted, old, nil)
 		err = remove(ctx, tx, one)
 	}
 	if err != nil {
@@ -147,6 +152,13 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 	}
 	if err := store(ctx, tx, drafts, stays); err != nil {
 		return err
+	}
+	for _, d := range drafts {
+		if d.old == nil {
+			tell(tx, audit.Created, nil, d.after())
+		} else {
+			tell(tx, audit.Updated, d.old, d.after())
+		}
 	}
 	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {
 		return fmt.Errorf("book transactions: %w", err)

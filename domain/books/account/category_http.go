@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -62,7 +63,12 @@ func createCategory(ctx context.Context, tx *db.Tx, in *createCategoryInput) (*C
 	if err := insertCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}
-	return oneCategory(ctx, tx, c.ID)
+	made, err := oneCategory(ctx, tx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	audit.Note(tx, audit.Created, audit.Category, c.ID, nil, made)
+	return made, nil
 }
 
 // UpdateCategory changes the fields that are present.
@@ -82,6 +88,7 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 	if err != nil {
 		return nil, err
 	}
+	before := audit.See(c)
 	if v := in.Body.Classification; v != nil && *v != c.Classification {
 		used, err := posted(ctx, tx, c.ID)
 		if err != nil {
@@ -101,5 +108,6 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 	if err := updateCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Updated, audit.Category, c.ID, before, c)
 	return c, nil
 }

@@ -3,7 +3,9 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -66,25 +68,35 @@ func (c *Chart) Copy(ctx context.Context, tx *db.Tx) error {
 	for i := range accounts {
 		accounts[i].ID = tx.NewID()
 	}
-	err := tx.Pipeline(ctx,
-		db.Stmt{
-			SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
-				select @team, x.id, x.name, x.classification, x.position, @now
-				from jsonb_to_recordset(@rows) as x (id uuid, name text, classification text, position integer)
-				on conflict (team_id, name) do nothing`,
-			Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": categories},
-		},
-		db.Stmt{
-			SQL: `insert into account (team_id, id, code, name, unique_ref, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
-				select @team, x.id, x.code, x.name, x.unique_ref, x.type, c.id, x.banking_category, x.banking_type, x.banking_currency, @now, @now
-				from jsonb_to_recordset(@rows) as x (id uuid, code text, name text, unique_ref text, type text, category text, banking_category text,
-					banking_type text, banking_currency text)
-				join account_category c on c.team_id = @team and c.name = x.category
-				where not exists (select from account a where a.team_id = @team and (a.name = x.name or a.code = x.code or a.unique_ref = x.unique_ref))`,
-			Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": accounts},
-		})
+	made, err := db.Select[Category](ctx, tx, `
+		insert into account_category (team_id, id, name, classification, position, created_at)
+		select @team, x.id, x.name, x.classification, x.position, @now
+		from jsonb_to_recordset(@rows) as x (id uuid, name text, classification text, position integer)
+		on conflict (team_id, name) do nothing returning `+categoryColumns,
+		db.Args{"team": tx.Team, "now": tx.Now, "rows": categories})
+	if err != nil {
+		return fmt.Errorf("copy the categories of a chart of accounts: %w", err)
+	}
+	for i := range made {
+		audit.Note(tx, audit.Created, audit.Category, made[i].ID, nil, made[i])
+	}
+	added, err := db.Select[id.ID](ctx, tx, `
+		insert into account (team_id, id, code, name, unique_ref, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
+		select @team, x.id, x.code, x.name, x.unique_ref, x.type, c.id, x.banking_category, x.banking_type, x.banking_currency, @now, @now
+		from jsonb_to_recordset(@rows) as x (id uuid, code text, name text, unique_ref text, type text, category text, banking_category text,
+			banking_type text, banking_currency text)
+		join account_category c on c.team_id = @team and c.name = x.category
+		where not exists (select from account a where a.team_id = @team and (a.name = x.name or a.code = x.code or a.unique_ref = x.unique_ref))
+		returning id`, db.Args{"team": tx.Team, "now": tx.Now, "rows": accounts})
 	if err != nil {
 		return fmt.Errorf("copy a chart of accounts: %w", err)
+	}
+	for i := range accounts {
+		if a := &accounts[i]; slices.Contains(added, a.ID) {
+			audit.Note(tx, audit.Created, audit.Account, a.ID, nil, map[string]any{
+				"code": a.Code, "name": a.Name, "uniqueRef": a.UniqueRef, "type": a.Type, "category": map[string]any{"name": a.Category},
+			})
+		}
 	}
 	return nil
 }
@@ -135,12 +147,19 @@ func (c *Chart) Assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id
 			rows = append(rows, assigned{a.Assignment, here})
 		}
 	}
-	_, err := tx.Exec(ctx, `
+	made, err := db.Select[assigned](ctx, tx, `
 		insert into account_assignment (team_id, assignment, account_id)
 		select @team, x.assignment, x.account_id from jsonb_to_recordset(@rows) as x (assignment text, account_id uuid)
-		on conflict (team_id, assignment) do nothing`, db.Args{"team": tx.Team, "rows": rows})
+		on conflict (team_id, assignment) do nothing returning assignment, account_id`, db.Args{"team": tx.Team, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("copy account assignments: %w", err)
+	}
+	parts := map[id.ID][]Assignment{}
+	for _, a := range made {
+		parts[a.AccountID] = append(parts[a.AccountID], a.Assignment)
+	}
+	for account, played := range parts {
+		audit.Note(tx, audit.Updated, audit.Account, account, nil, map[string]any{"assignments": played})
 	}
 	return nil
 }

@@ -2,9 +2,12 @@ package account
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -103,11 +106,34 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if err != nil {
 		return nil, err
 	}
+	tellReassigned(tx, a.ID, before, after)
 	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
+// tellReassigned notes what other accounts than the one that was written play now.
+func tellReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
+	type parts struct {
+		Assignments []Assignment `json:"assignments"`
+	}
+	plays := func(by map[Assignment]id.ID) map[id.ID]parts {
+		out := map[id.ID]parts{}
+		for _, part := range slices.Sorted(maps.Keys(by)) {
+			p := out[by[part]]
+			p.Assignments = append(p.Assignments, part)
+			out[by[part]] = p
+		}
+		return out
+	}
+	was, now := plays(before), plays(after)
+	for _, part := range slices.Sorted(maps.Keys(before)) {
+		if holder := before[part]; holder != written && holder != after[part] {
+			audit.Note(tx, audit.Updated, audit.Account, holder, was[holder], now[holder])
+		}
+	}
+}
+
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
-	isNew := a.CreatedAt.IsZero()
+	isNew, before := a.CreatedAt.IsZero(), audit.See(a)
 	k, err := loadKnown(ctx, tx, in)
 	if err != nil {
 		return nil, err
@@ -141,6 +167,12 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 			return nil, err
 		}
 	}
+	slices.Sort(a.Assignments)
+	if isNew {
+		audit.Note(tx, audit.Created, audit.Account, a.ID, nil, a)
+	} else {
+		audit.Note(tx, audit.Updated, audit.Account, a.ID, before, a)
+	}
 	return one(ctx, tx, a.ID)
 }
 
@@ -150,7 +182,8 @@ type deleteInput struct {
 }
 
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	if _, err := lock(ctx, tx, in.ID); err != nil {
+	a, err := lock(ctx, tx, in.ID)
+	if err != nil {
 		return nil, err
 	}
 	uses, err := usesOf(ctx, tx, in.ID)
@@ -160,8 +193,11 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	refused := checkDelete(uses)
 	switch {
 	case refused == nil:
-		err = remove(ctx, tx, in.ID)
+		err = remove(ctx, tx, a)
 	case in.OnLocked == "archive" && checkArchive(uses) == nil:
+		before := audit.See(a)
+		a.Status = Inactive
+		audit.Note(tx, audit.Updated, audit.Account, a.ID, before, a)
 		err = archive(ctx, tx, in.ID)
 	default:
 		return nil, refused

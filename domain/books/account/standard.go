@@ -3,7 +3,10 @@ package account
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -113,10 +116,12 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("read the chart: %w", err)
 	}
 	var writes []db.Stmt
+	parts := map[id.ID][]Assignment{}
 	for i, c := range standardCategories() {
 		if have.categories[c.name].IsZero() {
 			category := id.New(tx.Now)
 			have.categories[c.name] = category
+			audit.Note(tx, audit.Created, audit.Category, category, nil, map[string]any{"name": c.name, "classification": c.classification})
 			writes = append(writes, db.Stmt{
 				SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
 					values (@team, @id, @name, @classification, @position, @now)`,
@@ -128,26 +133,43 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		holder := have.stand(a)
 		if holder.IsZero() {
 			holder = id.New(tx.Now)
+			audit.Note(tx, audit.Created, audit.Account, holder, nil, map[string]any{"code": a.code, "name": a.name, "category": map[string]any{"name": a.category}})
 			writes = append(writes, insertStandard(tx, a, holder, have.categories[a.category]))
 		}
 		have.codes[a.code] = holder
 		if a.assignment != "" && have.assigned[a.assignment].IsZero() {
 			have.assigned[a.assignment] = holder
+			parts[holder] = append(parts[holder], a.assignment)
 			writes = append(writes, db.Stmt{
 				SQL:  `insert into account_assignment (team_id, assignment, account_id) values (@team, @assignment, @account)`,
 				Args: db.Args{"team": tx.Team, "assignment": a.assignment, "account": holder},
 			})
 		}
 	}
+	for holder, played := range parts {
+		audit.Note(tx, audit.Updated, audit.Account, holder, nil, map[string]any{"assignments": played})
+	}
+	mappings := map[id.ID]standardMapping{}
 	for _, m := range standardMappings() {
+		mapping := tx.NewID()
+		mappings[mapping] = m
 		writes = append(writes, db.Stmt{
 			SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, @party)
 				on conflict do nothing`,
-			Args: db.Args{"team": tx.Team, "id": tx.NewID(), "type": m.lineType, "account": have.codes[m.code], "party": m.party},
+			Args: db.Args{"team": tx.Team, "id": mapping, "type": m.lineType, "account": have.codes[m.code], "party": m.party},
 		})
 	}
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("install the standard chart: %w", err)
+	}
+	made, err := db.Select[id.ID](ctx, tx, `select id from reservation_line_mapping where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": slices.Collect(maps.Keys(mappings))})
+	if err != nil {
+		return fmt.Errorf("read the new line mappings: %w", err)
+	}
+	for _, mapping := range made {
+		m := mappings[mapping]
+		audit.Note(tx, audit.Created, audit.LineMapping, mapping, nil, map[string]any{"lineType": m.lineType, "accountId": have.codes[m.code], "party": m.party})
 	}
 	return nil
 }

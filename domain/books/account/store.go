@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/bank"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -186,9 +187,20 @@ func conflict(err error) error {
 	return err
 }
 
-func remove(ctx context.Context, tx *db.Tx, account id.ID) error {
-	_, err := tx.Exec(ctx, `delete from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
-	return err
+// remove deletes an account, and with it what the operating ledger opens with on it.
+func remove(ctx context.Context, tx *db.Tx, a *Account) error {
+	opening, err := db.Select[int64](ctx, tx, `
+		with lost as (select cent_total from opening_trial_balance_row where team_id = @team and account_id = @id),
+			gone as (delete from account where team_id = @team and id = @id)
+		select cent_total from lost`, db.Args{"team": tx.Team, "id": a.ID})
+	if err != nil {
+		return err
+	}
+	audit.Note(tx, audit.Deleted, audit.Account, a.ID, a, nil)
+	for _, cents := range opening {
+		audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"openingTrialBalance": map[id.ID]int64{a.ID: cents}}, nil)
+	}
+	return nil
 }
 
 func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
@@ -249,11 +261,18 @@ type BankingOpening struct {
 
 // BeginBanking keeps how the books of a bank account begin.
 func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpening) error {
-	_, err := tx.Exec(ctx, `update account set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
-		updated_at = @now where team_id = @team and id = @id`,
+	type opening struct {
+		OpeningDate *day.Day     `json:"banking.balance.openingDate"`
+		Opening     *money.Cents `json:"banking.balance.opening"`
+		Transaction *id.ID       `json:"banking.balance.openingTransactionId"`
+	}
+	was, err := db.Get[opening](ctx, tx, `update account a set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
+		updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
+		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction`,
 		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "now": tx.Now, "team": tx.Team, "id": account})
 	if err != nil {
 		return fmt.Errorf("begin the books of a bank account: %w", err)
 	}
+	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -22,7 +23,6 @@ func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excl
 		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
 	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @first
 		and exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id)`
-	args := db.Args{"team": tx.Team, "account": account, "first": first}
 	type row struct{ Older, Newer int64 }
 	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
 		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
@@ -34,14 +34,28 @@ func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excl
 		return 0, 0, errTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
 	}
 	withNow := db.Args{"team": tx.Team, "account": account, "first": first, "now": tx.Now}
-	err = tx.Pipeline(ctx,
-		db.Stmt{SQL: `insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where ` + older + `
-			on conflict do nothing`, Args: args},
-		db.Stmt{SQL: `update bank_record r set status = 'inactive', updated_at = @now where ` + older, Args: withNow},
-		db.Stmt{SQL: `with back as (update bank_record r set status = 'active', updated_at = @now where ` + newer + ` returning r.id)
-			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id`, Args: withNow})
+	left, err := db.Select[id.ID](ctx, tx, `
+		with kept as (insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where `+older+`
+			on conflict do nothing)
+		update bank_record r set status = 'inactive', updated_at = @now where `+older+` returning r.id`, withNow)
 	if err != nil {
 		return 0, 0, fmt.Errorf("exclude bank records: %w", err)
+	}
+	returned, err := db.Select[id.ID](ctx, tx, `
+		with back as (update bank_record r set status = 'active', updated_at = @now where `+newer+` returning r.id), gone as (
+			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id)
+		select id from back`, withNow)
+	if err != nil {
+		return 0, 0, fmt.Errorf("bring bank records back: %w", err)
+	}
+	type view struct {
+		Status string `json:"status"`
+	}
+	for _, record := range left {
+		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"active"}, view{"inactive"}, audit.Ref(audit.RoleAccount, audit.Account, account))
+	}
+	for _, record := range returned {
+		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"inactive"}, view{"active"}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}
 	return r.Older, r.Newer, nil
 }

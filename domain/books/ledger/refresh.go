@@ -107,7 +107,7 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 // differently stays stale.
 func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by policy) (Change, error) {
 	if by.mode == "" || by.mode == full || s.Replaces == nil {
-		return Replace(ctx, tx, derived.Sources, derived.Postings, by.Lenience)
+		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources}, derived.Postings, by.Lenience)
 	}
 	standing, err := stored(ctx, tx, derived.Sources)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
-	return replacePart(ctx, tx, subset{derived.Sources, behind}, wanted, by.Lenience)
+	return replacePart(ctx, tx, subset{s.Noun, derived.Sources, behind}, wanted, by.Lenience)
 }
 
 // LockPolicy says what a refresh does with a journal that a lock holds.

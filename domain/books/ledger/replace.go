@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -33,6 +34,7 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 // subset are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
 // sources behind.
 type subset struct {
+	noun    Noun // empty where the caller tells of the sources itself
 	sources []id.ID
 	behind  map[id.ID]bool
 }
@@ -63,7 +65,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	var total Change
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
-		change, err := replaceChunk(ctx, tx, subset{ordered[:n], of.behind}, postings, l)
+		change, err := replaceChunk(ctx, tx, subset{of.noun, ordered[:n], of.behind}, postings, l)
 		if err != nil {
 			return Change{}, err
 		}
@@ -119,7 +121,36 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	if err := write(ctx, tx, gone, added); err != nil {
 		return Change{}, err
 	}
+	tellEffects(tx, of.noun, gone, added)
 	return change, settle(ctx, tx, of, skipped)
+}
+
+// tellEffects notes what became of the entries of each source.
+func tellEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
+	effects := map[id.ID]*audit.Effect{}
+	count := func(postings []Posting, sign int64) {
+		for i := range postings {
+			p := &postings[i]
+			f := effects[p.SourceID]
+			if f == nil {
+				f = &audit.Effect{Delta: []audit.Delta{}}
+				effects[p.SourceID] = f
+			}
+			if sign > 0 {
+				f.EntriesAdded += len(p.Lines)
+			} else {
+				f.EntriesRetired += len(p.Lines)
+			}
+			for k := range p.Lines {
+				f.Count(p.Lines[k].AccountID, sign*int64(p.Lines[k].CentTotal))
+			}
+		}
+	}
+	count(gone, -1)
+	count(added, 1)
+	for source, f := range effects {
+		audit.NoteJournal(tx, audit.Entity(noun), source, *f)
+	}
 }
 
 // compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so. A posting is one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -24,13 +25,16 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	for i := range from {
 		ids[i], names[i], points[i], refs[i] = tx.NewID(), from[i].Name, from[i].BasisPoints, from[i].UniqueRef
 	}
-	_, err := tx.Exec(ctx, `
+	made, err := db.Select[Rate](ctx, tx, `
 		insert into tax_rate (team_id, id, name, basis_points, unique_ref, created_at, updated_at)
 		select @team, x.id, x.name, x.points, x.ref, @now, @now
 		from unnest(@ids::uuid[], @names::text[], @points::int[], @refs::text[]) as x (id, name, points, ref)
-		on conflict do nothing`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "names": names, "points": points, "refs": refs})
+		on conflict do nothing returning `+columns, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "names": names, "points": points, "refs": refs})
 	if err != nil {
 		return fmt.Errorf("copy tax rates: %w", err)
+	}
+	for i := range made {
+		audit.Note(tx, audit.Created, audit.TaxRate, made[i].ID, nil, made[i])
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -88,6 +89,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Rate, error) {
 	if err := insert(ctx, tx, r); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Created, audit.TaxRate, r.ID, nil, r)
 	return one(ctx, tx, r.ID)
 }
 
@@ -125,11 +127,12 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 	if err != nil {
 		return nil, err
 	}
-	was := r.BasisPoints
+	was, before := r.BasisPoints, audit.See(r)
 	in.Body.apply(r)
 	if err := update(ctx, tx, r); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
 	if r.BasisPoints != was {
 		if err := outdate(ctx, tx, r.ID); err != nil {
 			return nil, err
@@ -154,9 +157,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	}
 	switch {
 	case len(reasons) == 0:
+		audit.Note(tx, audit.Deleted, audit.TaxRate, r.ID, r, nil)
 		err = remove(ctx, tx, r.ID)
 	case in.OnLocked == "archive":
+		before := audit.See(r)
 		r.Status = Inactive
+		audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
 		err = update(ctx, tx, r)
 	default:
 		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})

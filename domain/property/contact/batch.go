@@ -66,6 +66,9 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 			return nil, fmt.Errorf("write contacts: %w", conflict(err))
 		}
 	}
+	for _, tell := range b.tell {
+		tell()
+	}
 	return &b.out, nil
 }
 
@@ -77,6 +80,7 @@ type batcher struct {
 	byRef  map[string]id.ID
 	done   map[id.ID]bool
 	writes []db.Stmt
+	tell   []func()
 	out    api.Outcome
 }
 
@@ -101,13 +105,15 @@ func (b *batcher) add(index int, item *BatchItem) {
 		return
 	}
 	b.done[c.ID] = true
-	if old := b.byID[c.ID]; old != nil && old.UniqueRef != nil {
+	old := b.byID[c.ID]
+	if old != nil && old.UniqueRef != nil {
 		delete(b.byRef, *old.UniqueRef)
 	}
 	if c.UniqueRef != nil {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
+	b.tell = append(b.tell, func() { tell(b.tx, old, c, &item.Update) })
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
 }
 

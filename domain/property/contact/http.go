@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -117,7 +118,21 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
+	tell(tx, old, c, in)
 	return one(ctx, tx, c.ID)
+}
+
+// tell notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are compared.
+func tell(tx *db.Tx, old *stored, c *Contact, in *Update) {
+	if old == nil {
+		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, c)
+		return
+	}
+	before := old.Contact
+	if in.TaxIdentifier.Value != nil && before.TaxIdentifier != nil {
+		before.TaxIdentifier = new(string)
+	}
+	audit.Note(tx, audit.Updated, audit.Contact, c.ID, before, c)
 }
 
 // fill gives a new contact what only the service decides.
@@ -158,9 +173,9 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	}
 	switch refused := used.checkDelete(); {
 	case refused == nil:
-		err = remove(ctx, tx, in.ID)
+		err = remove(ctx, tx, &found[0].Contact)
 	case in.OnLocked == "archive":
-		err = archive(ctx, tx, in.ID)
+		err = archive(ctx, tx, &found[0].Contact)
 	default:
 		return nil, refused
 	}

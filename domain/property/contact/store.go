@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -119,13 +120,26 @@ func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 }
 
 // remove deletes a contact that nothing uses. The ways in which it would have been paid go with it.
-func remove(ctx context.Context, tx *db.Tx, contact id.ID) error {
-	_, err := tx.Exec(ctx, `delete from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact})
-	return err
+func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
+	gone, err := db.Select[id.ID](ctx, tx, `
+		with methods as (select id from payee_method where team_id = @team and contact_id = @id),
+			gone as (delete from contact where team_id = @team and id = @id)
+		select id from methods`, db.Args{"team": tx.Team, "id": c.ID})
+	if err != nil {
+		return fmt.Errorf("delete contact: %w", err)
+	}
+	audit.Note(tx, audit.Deleted, audit.Contact, c.ID, c, nil)
+	for _, method := range gone {
+		audit.Note(tx, audit.Deleted, audit.PaymentMethod, method, map[string]id.ID{"contactId": c.ID}, nil, audit.Ref(audit.RoleOwner, audit.Contact, c.ID))
+	}
+	return nil
 }
 
-func archive(ctx context.Context, tx *db.Tx, contact id.ID) error {
+func archive(ctx context.Context, tx *db.Tx, c *Contact) error {
 	_, err := tx.Exec(ctx, `update contact set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": contact, "now": tx.Now})
+		db.Args{"team": tx.Team, "id": c.ID, "now": tx.Now})
+	archived := *c
+	archived.Status = Inactive
+	audit.Note(tx, audit.Updated, audit.Contact, c.ID, c, archived)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -99,7 +100,12 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 			return nil, err
 		}
 	}
-	return one(ctx, tx, l.ID)
+	made, err := one(ctx, tx, l.ID)
+	if err != nil {
+		return nil, err
+	}
+	audit.Note(tx, audit.Created, audit.Listing, l.ID, nil, made)
+	return made, nil
 }
 
 // Update changes the fields that are present; null clears.
@@ -119,6 +125,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := audit.See(l)
 	if err := in.Body.apply(l); err != nil {
 		return nil, err
 	}
@@ -140,6 +147,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	if err := update(ctx, tx, l); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
 	return one(ctx, tx, l.ID)
 }
 
@@ -160,9 +168,11 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	refused := used.checkDelete()
 	switch {
 	case refused == nil:
-		err = remove(ctx, tx, l.ID)
+		err = remove(ctx, tx, l)
 	case in.OnLocked == "archive" && used.checkDeactivate() == nil:
+		before := audit.See(l)
 		l.Status = Inactive
+		audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
 		err = update(ctx, tx, l)
 	default:
 		return nil, refused

@@ -224,8 +224,9 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 		if err := checkStatements(&was, ended, statements); err != nil {
 			return err
 		}
+		tellEnd(tx, &was, ended.EndAt)
 	}
-	return savePeriod(ctx, tx, p, ended, old == nil)
+	return savePeriod(ctx, tx, old, p, ended)
 }
 
 type delPeriodInput struct {
@@ -258,7 +259,7 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 	case len(held) == 0:
 		err = removePeriod(ctx, tx, p, extended)
 	case in.OnLocked == "archive" && extended == nil:
-		err = archivePeriod(ctx, tx, p.ID)
+		err = archivePeriod(ctx, tx, p)
 	default:
 		context := LockContext{LockReasons: held, SuggestedOnLocked: "archive"}
 		if extended != nil {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -134,8 +136,25 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 	return issues, nil
 }
 
+// tellPeriod notes what became of a period, which concerns its listing and those who own it before or after.
+func tellPeriod(tx *db.Tx, what audit.Type, before, after *Period) {
+	var refs []audit.Reference
+	one := after
+	for _, p := range []*Period{before, after} {
+		if p == nil {
+			continue
+		}
+		for _, m := range p.Members {
+			refs = append(refs, audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
+		}
+		one = p
+	}
+	audit.Note(tx, what, audit.OwnershipPeriod, one.ID, before, after, append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...)
+}
+
 // savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never overlap.
-func savePeriod(ctx context.Context, tx *db.Tx, p, ended *Period, isNew bool) error {
+func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
+	isNew := old == nil
 	var stmts []db.Stmt
 	if ended != nil {
 		stmts = append(stmts, db.Stmt{
@@ -175,7 +194,19 @@ func savePeriod(ctx context.Context, tx *db.Tx, p, ended *Period, isNew bool) er
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("write ownership period: %w", err)
 	}
+	what := audit.Updated
+	if isNew {
+		what = audit.Created
+	}
+	tellPeriod(tx, what, old, p)
 	return nil
+}
+
+// tellEnd notes that a period ends on another day now.
+func tellEnd(tx *db.Tx, p *Period, end *day.Day) {
+	after := *p
+	after.EndAt = end
+	tellPeriod(tx, audit.Updated, p, &after)
 }
 
 // periodUsage lists what keeps a period from being deleted.
@@ -202,20 +233,25 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("delete ownership period: %w", err)
 	}
+	tellPeriod(tx, audit.Deleted, p, nil)
+	if extended != nil {
+		tellEnd(tx, extended, p.EndAt)
+	}
 	return nil
 }
 
 // archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance stands a day before its
 // period, which keeps one day at least.
-func archivePeriod(ctx context.Context, tx *db.Tx, period id.ID) error {
-	_, err := tx.Exec(ctx, `
+func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
+	end, err := db.Get[*day.Day](ctx, tx, `
 		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now
 		from (select greatest(
 			(select max(txn_at) from ledger_entry where team_id = @team and ownership_period_id = @id),
 			(select max(end_at) from statement where team_id = @team and ownership_period_id = @id)) as day) used
-		where p.team_id = @team and p.id = @id`, db.Args{"team": tx.Team, "id": period, "now": tx.Now})
+		where p.team_id = @team and p.id = @id returning p.end_at`, db.Args{"team": tx.Team, "id": p.ID, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("archive ownership period: %w", err)
 	}
+	tellEnd(tx, p, end)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -136,8 +137,25 @@ func conflict(err error) error {
 	return err
 }
 
-func remove(ctx context.Context, tx *db.Tx, listing id.ID) error {
-	args := db.Args{"team": tx.Team, "id": listing}
+// remove deletes a listing with its ownership periods.
+func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
+	periods, err := Periods(ctx, tx, []id.ID{l.ID})
+	if err != nil {
+		return err
+	}
+	args := db.Args{"team": tx.Team, "id": l.ID}
+	layouts, err := db.Select[id.ID](ctx, tx, `select layout_id from layout_listing where team_id = @team and listing_id = @id`, args)
+	if err != nil {
+		return fmt.Errorf("read the statement layout of a listing: %w", err)
+	}
+	for _, chosen := range layouts { // its choice goes with it
+		audit.Note(tx, audit.Updated, audit.StatementLayout, chosen, map[string]any{"listings": map[string]bool{l.ID.String(): true}}, nil,
+			audit.Ref(audit.RoleListing, audit.Listing, l.ID))
+	}
+	audit.Note(tx, audit.Deleted, audit.Listing, l.ID, l, nil)
+	for i := range periods[l.ID] {
+		tellPeriod(tx, audit.Deleted, &periods[l.ID][i], nil)
+	}
 	return tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from listing_ownership_period where team_id = @team and listing_id = @id`, Args: args},
 		db.Stmt{SQL: `delete from listing where team_id = @team and id = @id`, Args: args},

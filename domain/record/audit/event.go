@@ -141,12 +141,12 @@ type Delta struct {
 // Note tells that a record changed, from the one view of it to the other: what callers see of it, as anything that encodes to a JSON object.
 // A record that was made has no view before, one that is gone none after. Nothing is told when both views show the same. It is called beside
 // the write; the event is kept with the commit, and several notes of a transaction about one record are one event.
-func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) {
+func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // one call beside each write
 	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
 }
 
 // NoteIn is Note for a team that is not the transaction's.
-func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) {
+func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // as Note
 	e := &event{Team: team, Type: what, Entity: entity, Of: of}
 	e.Changes, e.Name, e.err = compare(before, after)
 	for _, r := range refs {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -124,9 +125,11 @@ func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*Transa
 	if err := insertAttachment(ctx, tx, r.ID, r.ownerAccessible); err != nil {
 		return nil, err
 	}
-	return &TransactionAttachment{
+	a := &TransactionAttachment{
 		ID: r.ID, Filename: r.filename, ContentType: r.contentType, ByteSize: r.Size, IsOwnerAccessible: r.ownerAccessible,
-	}, nil
+	}
+	audit.Note(tx, audit.Created, audit.File, a.ID, nil, a)
+	return a, nil
 }
 
 func (s server) drop(ctx context.Context, d *db.DB, scope db.Scope, r received) {

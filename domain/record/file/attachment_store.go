@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -46,34 +48,60 @@ func findAttachment(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 }
 
 func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
-	n, err := tx.Exec(ctx, `
-		update transaction_attachment set is_owner_accessible = @open, updated_at = @now where team_id = @team and id = @id`,
+	type view struct {
+		IsOwnerAccessible bool `json:"isOwnerAccessible"`
+	}
+	was, err := db.Get[bool](ctx, tx, `
+		update transaction_attachment a set is_owner_accessible = @open, updated_at = @now from transaction_attachment o
+		where a.team_id = @team and a.id = @id and o.team_id = a.team_id and o.id = a.id returning o.is_owner_accessible`,
 		db.Args{"team": tx.Team, "id": file, "open": open, "now": tx.Now})
+	if errors.Is(err, db.ErrNoRows) {
+		return apierr.NotFound
+	}
 	if err != nil {
 		return fmt.Errorf("change an attachment: %w", err)
 	}
-	if n == 0 {
-		return apierr.NotFound
-	}
+	audit.Note(tx, audit.Updated, audit.File, file, view{was}, view{open})
 	return nil
 }
 
 // removeAttachment deletes an attachment with its file. What is left to remove the content by is a draft that is old enough for the sweep.
 func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
-	_, err := db.Get[id.ID](ctx, tx, `
+	name, err := db.Get[string](ctx, tx, `
 		with gone as (
-			delete from file f where f.team_id = @team and f.id = @id and f.kind = 'attachment' returning f.id, f.blob_key, f.purged_at
+			delete from file f where f.team_id = @team and f.id = @id and f.kind = 'attachment' returning f.id, f.blob_key, f.purged_at, f.filename
 		), draft as (
 			insert into file_draft (team_id, id, blob_key, created_at)
 			select @team, id, blob_key, @abandoned from gone where purged_at is null)
-		select id from gone`, db.Args{"team": tx.Team, "id": file, "abandoned": tx.Now.Add(-draftAge)})
+		select filename from gone`, db.Args{"team": tx.Team, "id": file, "abandoned": tx.Now.Add(-draftAge)})
 	if errors.Is(err, db.ErrNoRows) {
 		return apierr.NotFound
 	}
 	if err != nil {
 		return fmt.Errorf("delete an attachment: %w", err)
 	}
+	audit.Note(tx, audit.Deleted, audit.File, file, map[string]string{"name": name}, nil)
 	return nil
+}
+
+// TellAttached notes which attachments a transaction took on and which it gave up.
+func TellAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
+	type view struct {
+		TransactionID id.ID `json:"transactionId"`
+	}
+	tell := func(file id.ID, was, now any) {
+		audit.Note(tx, audit.Updated, audit.File, file, was, now, audit.Ref(audit.RoleParent, audit.Transaction, transaction))
+	}
+	for _, file := range before {
+		if !slices.Contains(after, file) {
+			tell(file, view{transaction}, nil)
+		}
+	}
+	for _, file := range after {
+		if !slices.Contains(before, file) {
+			tell(file, nil, view{transaction})
+		}
+	}
 }
 
 // HoldAttachments locks uploaded attachments, so that of two transactions that want one only the first gets it. It gives the transaction that each

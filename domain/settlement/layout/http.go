@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -98,6 +99,7 @@ func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if len(listings) > 0 {
 		return nil, errInUse.With(LockContext{LockReasons: []string{"listings"}, ListingIDs: listings})
 	}
+	audit.Note(tx, audit.Deleted, audit.StatementLayout, l.ID, l.design(), nil)
 	_, err = tx.Exec(ctx, `delete from layout where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": l.ID})
 	return &api.None{}, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -200,21 +201,55 @@ func layoutStatement(tx *db.Tx, l *Layout) db.Stmt {
 }
 
 // resign takes the default away from every other layout.
-func resign(tx *db.Tx, defaultID id.ID) db.Stmt {
-	return db.Stmt{
-		SQL:  `update layout set is_default = false, version = version + 1, updated_at = @now where team_id = @team and is_default and id <> @id`,
-		Args: db.Args{"team": tx.Team, "id": defaultID, "now": tx.Now},
+func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
+	former, err := db.Select[id.ID](ctx, tx, `
+		update layout set is_default = false, version = version + 1, updated_at = @now where team_id = @team and is_default and id <> @id returning id`,
+		db.Args{"team": tx.Team, "id": defaultID, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("take the default from a statement layout: %w", err)
 	}
+	type view struct {
+		IsDefault bool `json:"isDefault"`
+	}
+	for _, layout := range former {
+		audit.Note(tx, audit.Updated, audit.StatementLayout, layout, view{true}, view{false})
+	}
+	return nil
+}
+
+// chosen is that a listing has a layout as its own.
+type chosen struct{ LayoutID, ListingID id.ID }
+
+// tell notes that a listing has the layout as its own now, or no more.
+func (c chosen) tell(tx *db.Tx, had, has bool) {
+	view := func(is bool) any { return map[string]any{"listings": map[string]bool{c.ListingID.String(): is}} }
+	audit.Note(tx, audit.Updated, audit.StatementLayout, c.LayoutID, view(had), view(has), audit.Ref(audit.RoleListing, audit.Listing, c.ListingID))
 }
 
 // assign makes the listings, and no others, those that have the layout as their own.
-func assign(tx *db.Tx, layoutID id.ID, listings []id.ID) []db.Stmt {
+func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) error {
 	args := db.Args{"team": tx.Team, "id": layoutID, "listings": listings}
-	return []db.Stmt{
-		{SQL: `delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[])`, Args: args},
-		{SQL: `insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
-			on conflict (team_id, listing_id) do update set layout_id = excluded.layout_id where layout_listing.layout_id <> excluded.layout_id`, Args: args},
+	left, err := db.Select[chosen](ctx, tx, `
+		select layout_id, listing_id from layout_listing where team_id = @team
+			and (layout_id = @id and not listing_id = any(@listings::uuid[]) or layout_id <> @id and listing_id = any(@listings::uuid[]))`, args)
+	if err != nil {
+		return fmt.Errorf("read the listings of statement layouts: %w", err)
 	}
+	taken, err := db.Select[chosen](ctx, tx, `
+		with gone as (delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[]))
+		insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
+		on conflict (team_id, listing_id) do update set layout_id = excluded.layout_id where layout_listing.layout_id <> excluded.layout_id
+		returning layout_id, listing_id`, args)
+	if err != nil {
+		return fmt.Errorf("assign a statement layout: %w", err)
+	}
+	for _, c := range left {
+		c.tell(tx, true, false)
+	}
+	for _, c := range taken {
+		c.tell(tx, false, true)
+	}
+	return nil
 }
 
 // insert stores designs as new layouts. A name that exists is left alone, and so is the team's default.
@@ -228,7 +263,7 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 	for i := range designs {
 		rows[i] = row{tx.NewID(), designs[i], i}
 	}
-	_, err := tx.Exec(ctx, `
+	made, err := db.Select[id.ID](ctx, tx, `
 		insert into layout (team_id, id, name, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
 		select @team, x.id, x.name, x."summaryType",
 			x."isDefault" and not exists (select from layout y where y.team_id = @team and y.is_default),
@@ -236,9 +271,14 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 		from jsonb_to_recordset(@rows) as x (id uuid, position integer, name text, "summaryType" text, "isDefault" boolean, "showTeamEmail" boolean,
 			"netRevenueSections" jsonb, "otherSections" jsonb)
 		order by x.position
-		on conflict (team_id, name) do nothing`, db.Args{"team": tx.Team, "rows": rows, "now": tx.Now})
+		on conflict (team_id, name) do nothing returning id`, db.Args{"team": tx.Team, "rows": rows, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("store statement layouts: %w", err)
+	}
+	for i := range rows {
+		if slices.Contains(made, rows[i].ID) {
+			audit.Note(tx, audit.Created, audit.StatementLayout, rows[i].ID, nil, rows[i].Design)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -200,7 +201,9 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	}
 	var stmts []db.Stmt
 	if l.IsDefault {
-		stmts = append(stmts, resign(tx, l.ID))
+		if err := resign(ctx, tx, l.ID); err != nil {
+			return nil, err
+		}
 	}
 	changed, err := c.changed()
 	if err != nil {
@@ -212,10 +215,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		}
 		stmts = append(stmts, layoutStatement(tx, l))
 	}
-	if c.listings != nil {
-		stmts = append(stmts, assign(tx, l.ID, *c.listings)...)
-	}
-	if len(stmts) == 0 {
+	if len(stmts) == 0 && c.listings == nil {
 		return one(ctx, tx, l.ID)
 	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
@@ -223,6 +223,16 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 			return nil, errDuplicateName.Because(err)
 		}
 		return nil, fmt.Errorf("write statement layout: %w", err)
+	}
+	if c.listings != nil {
+		if err := assign(ctx, tx, l.ID, *c.listings); err != nil {
+			return nil, err
+		}
+	}
+	if c.before == nil {
+		audit.Note(tx, audit.Created, audit.StatementLayout, l.ID, nil, l.design())
+	} else {
+		audit.Note(tx, audit.Updated, audit.StatementLayout, l.ID, c.before.design(), l.design())
 	}
 	return one(ctx, tx, l.ID)
 }

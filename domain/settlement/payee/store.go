@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -91,6 +92,7 @@ func insert(ctx context.Context, tx *db.Tx, m *Method) error {
 	if err != nil {
 		return fmt.Errorf("keep payment method: %w", err)
 	}
+	audit.Note(tx, audit.Created, audit.PaymentMethod, m.ID, nil, m, audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
 	return nil
 }
 
@@ -104,19 +106,40 @@ func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
 	return nil
 }
 
+// state is what changes in a method, before and after.
+type state struct {
+	ID, ContactID         id.ID
+	OldStatus, Status     Status
+	OldDefault, IsDefault bool
+}
+
+const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is_default as old_default, m.is_default`
+
+// change updates methods m, each of which is o as it was, and notes what became of them.
+func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
+	changed, err := db.Select[state](ctx, tx, `update payee_method m set `+set+`, updated_at = @now from payee_method o
+		where m.team_id = @team and o.team_id = m.team_id and o.id = m.id and `+where+` returning `+stateColumns, args)
+	type view struct {
+		Status    Status `json:"status"`
+		IsDefault bool   `json:"isDefault"`
+	}
+	for i := range changed {
+		s := &changed[i]
+		audit.Note(tx, audit.Updated, audit.PaymentMethod, s.ID, view{s.OldStatus, s.OldDefault}, view{s.Status, s.IsDefault},
+			audit.Ref(audit.RoleOwner, audit.Contact, s.ContactID))
+	}
+	return len(changed), err
+}
+
 // prefer makes a verified method the default, unless the default was chosen later. The contact is locked.
 func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
-	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `
-			update payee_method d set is_default = false, updated_at = @now
-			where d.team_id = @team and d.contact_id = @contact and d.is_default and d.id <> @id
-				and d.chosen_at <= (select m.chosen_at from payee_method m where m.team_id = @team and m.id = @id)`, Args: args},
-		db.Stmt{SQL: `
-			update payee_method m set is_default = true, updated_at = @now
-			where m.team_id = @team and m.id = @id and not m.is_default and not exists (
-				select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, Args: args},
-	)
+	_, err := change(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
+		and m.chosen_at <= (select n.chosen_at from payee_method n where n.team_id = @team and n.id = @id)`, args)
+	if err == nil {
+		_, err = change(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
+			select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, args)
+	}
 	if err != nil {
 		return fmt.Errorf("change default payment method: %w", err)
 	}
@@ -125,10 +148,8 @@ func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 
 // setStatus ends a verification: only methods in use change. It reports whether this one did.
 func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
-	n, err := tx.Exec(ctx, `
-		update payee_method set status = @status::text, is_default = is_default and @status = 'verified', updated_at = @now,
-			verified_at = case when @status = 'verified' then @now else verified_at end
-		where team_id = @team and id = @id and status in ('pending', 'verified')`,
+	n, err := change(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
+		verified_at = case when @status = 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
 		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
 	if err != nil {
 		return false, fmt.Errorf("settle payment method: %w", err)
@@ -137,8 +158,7 @@ func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, e
 }
 
 func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
-	_, err := tx.Exec(ctx, `
-		update payee_method set status = 'archived', is_default = false, updated_at = @now where team_id = @team and id = @id and status <> 'archived'`,
+	_, err := change(ctx, tx, `status = 'archived', is_default = false`, `m.id = @id and m.status <> 'archived'`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("archive payment method: %w", err)

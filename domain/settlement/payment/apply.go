@@ -153,7 +153,7 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 			rows[i].Issues = []Issue{}
 		}
 	}
-	_, err := tx.Exec(ctx, `
+	kept, err := db.Select[told](ctx, tx, `
 		update payment p set status = x.status, provider_ref = x.provider_ref, failure_code = x.failure_code, issues = x.issues,
 			settled_at = x.settled_at, recovered_at = x.recovered_at, updated_at = @now,
 			unknown_since = case when x.status = 'sending' then p.unknown_since
@@ -161,11 +161,12 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 			ask_at = case when x.status in ('sending', 'submitted') then p.ask_at
 				when x.status = 'paid' then p.ask_at + greatest(@now::timestamptz + interval '1 day' - p.ask_at, interval '0') end
 		from jsonb_to_recordset(@rows::jsonb) as x(id uuid, status text, provider_ref text, failure_code text, issues jsonb,
-			settled_at timestamptz, recovered_at timestamptz)
-		where p.team_id = @team and p.id = x.id`, db.Args{"team": tx.Team, "now": tx.Now, "rows": rows})
+			settled_at timestamptz, recovered_at timestamptz), payment o
+		where p.team_id = @team and p.id = x.id and o.team_id = p.team_id and o.id = p.id returning `+toldColumns, db.Args{"team": tx.Team, "now": tx.Now, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("keep payments: %w", err)
 	}
+	tell(tx, kept)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/connection"
@@ -170,13 +171,14 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	if err := judgeWaiting(ctx, tx, a, of); err != nil {
 		return nil, err
 	}
-	_, err = tx.Exec(ctx, `
-		update payment set status = 'requested', date = greatest(date, @today), limit_day = @today, updated_at = @now
-		where team_id = @team and approval_id = @id and status = 'awaitingApproval'`,
+	released, err := db.Select[told](ctx, tx, `
+		update payment p set status = 'requested', date = greatest(p.date, @today), limit_day = @today, updated_at = @now from payment o
+		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns,
 		db.Args{"team": tx.Team, "id": a.ID, "today": today, "now": tx.Now})
 	if err != nil {
 		return nil, fmt.Errorf("release payments: %w", err)
 	}
+	tell(tx, released)
 	var tasks []operation.Task
 	batches := map[id.ID]bool{}
 	resources := []operation.Resource{{Type: operation.Connection, ID: a.ConnectionID, Role: operation.Source}}
@@ -364,5 +366,12 @@ func (a *Approval) decide(ctx context.Context, tx *db.Tx, s ApprovalStatus, reas
 	if err != nil {
 		return nil, fmt.Errorf("decide on payments: %w", err)
 	}
+	type view struct {
+		Status    ApprovalStatus `json:"status"`
+		DecidedBy *id.ID         `json:"decidedBy"`
+		Reason    *string        `json:"reason"`
+	}
+	audit.Note(tx, audit.Updated, audit.PaymentApproval, a.ID, view{a.Status, a.DecidedBy, a.Reason}, view{s, &tx.Actor.User, reason},
+		audit.Ref(audit.RoleConnection, audit.Connection, a.ConnectionID))
 	return getApproval(ctx, tx, &getInput{ID: a.ID})
 }

@@ -232,12 +232,13 @@ func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App
 		at := tx.Now.Add(firstQuestion)
 		ask = &at
 	}
-	_, err := tx.Exec(ctx, `
-		update payment set status = 'sending', sent_at = @now, ask_at = @ask, updated_at = @now
-		where team_id = @team and batch_id = @batch and status = 'requested'`, db.Args{"team": tx.Team, "batch": batch, "now": tx.Now, "ask": ask})
+	sending, err := db.Select[told](ctx, tx, `
+		update payment p set status = 'sending', sent_at = @now, ask_at = @ask, updated_at = @now from payment o
+		where p.team_id = @team and p.batch_id = @batch and p.status = 'requested' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns, db.Args{"team": tx.Team, "batch": batch, "now": tx.Now, "ask": ask})
 	if err != nil {
 		return fmt.Errorf("mark payments as sending: %w", err)
 	}
+	tell(tx, sending)
 	return nil
 }
 

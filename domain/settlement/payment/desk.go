@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
@@ -188,6 +189,9 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 	if err != nil {
 		return fmt.Errorf("ask for an approval: %w", err)
 	}
+	audit.Note(tx, audit.Created, audit.PaymentApproval, approval, nil, map[string]any{
+		"status": Pending, "fundingAccountId": d.FundingAccountID, "allowOverdraft": overdraft,
+	}, audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
 	return nil
 }
 
@@ -272,6 +276,17 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 	}
 	if err != nil {
 		return fmt.Errorf("request payments: %w", err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		status := Requested
+		if r.ApprovalID != nil {
+			status = Awaiting
+		}
+		audit.Note(tx, audit.Created, audit.Payment, r.ID, nil, map[string]any{
+			"status": status, "amount": r.Amount, "currency": r.Currency, "date": r.Date, "contactPaymentMethodId": r.MethodID, "approvalId": r.ApprovalID,
+		}, audit.Ref(audit.RoleParent, audit.Transaction, r.TransactionID), audit.Ref(audit.RoleOwner, audit.Contact, r.ContactID),
+			audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
 	}
 	return nil
 }

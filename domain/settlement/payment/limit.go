@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -63,15 +64,25 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
-	_, err := tx.Exec(ctx, `
+	was, err := db.Select[Limits](ctx, tx, `
+		with was as (select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1), made as (
 		insert into payment_limit (team_id, id, per_payment, per_day, approval_from, actor_id, created_at)
-		values (@team, @id, @payment, @day, @approval, @actor, @now)`, db.Args{
+		values (@team, @id, @payment, @day, @approval, @actor, @now))
+		select per_payment, per_day, approval_from from was`, db.Args{
 		"team": tx.Team, "id": tx.NewID(), "payment": in.Body.PerPayment.Value, "day": in.Body.PerDay.Value, "approval": in.Body.ApprovalFrom.Value,
 		"actor": tx.Actor.User, "now": tx.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set the limits of payments: %w", err)
 	}
+	type view struct {
+		Limits Limits `json:"paymentLimits"`
+	}
+	before, after := view{}, view{Limits{PerPayment: in.Body.PerPayment.Value, PerDay: in.Body.PerDay.Value, ApprovalFrom: in.Body.ApprovalFrom.Value}}
+	if len(was) > 0 {
+		before.Limits = was[0]
+	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, before, after)
 	return readLimits(ctx, tx, nil)
 }
 

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 var errHistoricRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
@@ -54,8 +55,10 @@ type historicKnown struct {
 	Status            Status
 	OwnershipPeriodID id.ID
 	Currency          string
-	StartAt           day.Day
+	StartAt, EndAt    day.Day
 	Paid              bool // payouts are linked to it
+
+	BalanceStart, NetRevenue, Expenses, Payouts, BalanceEnd money.Cents
 }
 
 // moved reports whether a replaced statement leaves its place in the chain.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -52,7 +53,8 @@ func historicByRef(ctx context.Context, tx *db.Tx, all []*arrival) (map[string]*
 		return nil, fmt.Errorf("lock imported statements: %w", err)
 	}
 	rows, err := db.Select[historicKnown](ctx, tx, `
-		select s.id, s.unique_ref, s.imported, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at,
+		select s.id, s.unique_ref, s.imported, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at, s.end_at,
+			s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end,
 			exists (select from transaction_line n where n.team_id = @team and n.statement_id = s.id) as paid
 		from statement s where s.team_id = @team and s.unique_ref = any(@refs)`, args)
 	if err != nil {
@@ -223,7 +225,36 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledg
 	if err != nil {
 		return fmt.Errorf("store imported statements: %w", err)
 	}
+	tellImported(tx, all)
 	return storeHistoricShares(ctx, tx, all)
+}
+
+// tellImported notes what imported statements say now, in place of what they said before.
+func tellImported(tx *db.Tx, all []*arrival) {
+	type view struct {
+		ListingID  id.ID              `json:"listingId"`
+		Status     Status             `json:"status"`
+		Currency   string             `json:"currency"`
+		StartAt    day.Day            `json:"startAt"`
+		EndAt      day.Day            `json:"endAt"`
+		Financials HistoricFinancials `json:"financials"`
+	}
+	audit.From(tx, audit.Migration)
+	for _, a := range all {
+		var before any
+		if k := a.replaces; k != nil {
+			before = view{k.ListingID, k.Status, k.Currency, k.StartAt, k.EndAt, HistoricFinancials{
+				CentBalanceStart: k.BalanceStart, CentNetRevenue: k.NetRevenue, CentExpenses: k.Expenses, CentTransfer: k.Payouts, CentBalanceEnd: k.BalanceEnd,
+			}}
+		}
+		now := a.figures
+		now = HistoricFinancials{
+			CentBalanceStart: now.CentBalanceStart, CentNetRevenue: now.CentNetRevenue, CentExpenses: now.CentExpenses, CentTransfer: now.CentTransfer,
+			CentBalanceEnd: now.CentBalanceEnd,
+		}
+		audit.Note(tx, audit.Imported, audit.Statement, a.id, before, view{a.ListingID, Status(a.Status), a.Currency, a.StartAt, a.EndAt, now},
+			audit.Ref(audit.RoleListing, audit.Listing, a.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, a.period.ID))
+	}
 }
 
 // storeHistoricShares keeps what imported statements tell their members: their parts of the available balance, which the payouts that came in

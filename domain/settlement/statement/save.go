@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -204,6 +205,9 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		if err := store(ctx, tx, drafts, in.to); err != nil {
 			return err
 		}
+		for i := range drafts {
+			tellSaved(tx, &drafts[i], in.to)
+		}
 	}
 	if told := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(told) > 0 {
 		if err := keepVersions(ctx, tx, told); err != nil {
@@ -213,6 +217,13 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	if saved := slices.Concat(by[publish], by[reopen]); len(saved) > 0 {
 		if err := mark(ctx, tx, idsOf(saved), in.to); err != nil {
 			return err
+		}
+		for i := range saved {
+			what := audit.Reopened
+			if in.to == Published {
+				what = audit.Published
+			}
+			tellMoved(tx, what, &saved[i], in.to)
 		}
 	}
 	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
@@ -227,5 +238,36 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	if err := remove(ctx, tx, idsOf(withdrawn)); err != nil {
 		return err
 	}
+	for i := range withdrawn {
+		what := audit.Updated
+		if withdrawn[i].Status == Published {
+			what = audit.Reopened
+		}
+		tellMoved(tx, what, &withdrawn[i], Draft)
+	}
 	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
+}
+
+// tellSaved notes that a draft was saved, with the figures that it says now.
+func tellSaved(tx *db.Tx, r *row, to Status) {
+	what := audit.Created
+	if to == Published {
+		what = audit.Published
+	}
+	audit.Note(tx, what, audit.Statement, r.id(), nil, map[string]any{
+		"status": to, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency, "financials": r.financials(),
+	}, references(r)...)
+}
+
+// tellMoved notes that a saved statement has another status; back in draft it says what its entries come to.
+func tellMoved(tx *db.Tx, what audit.Type, r *row, to Status) {
+	type view struct {
+		Status Status `json:"status"`
+	}
+	audit.Note(tx, what, audit.Statement, r.id(), view{r.Status}, view{to}, references(r)...)
+}
+
+// references are what a statement concerns.
+func references(r *row) []audit.Reference {
+	return []audit.Reference{audit.Ref(audit.RoleListing, audit.Listing, r.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, r.OwnershipPeriodID)}
 }

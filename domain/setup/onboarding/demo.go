@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -111,18 +112,7 @@ func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 		return err
 	}
 	// Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are recognised night by night.
-	err := tx.Pipeline(ctx,
-		db.Stmt{
-			SQL: `update team set statement_start_at = least(statement_start_at, @start), long_term_stay_nights = coalesce(long_term_stay_nights, 20)
-				where team_id = @team`,
-			Args: db.Args{"start": d.Start(), "team": tx.Team},
-		},
-		db.Stmt{
-			SQL: `update reservation_line_mapping set revenue_recognition = 'checkOut'
-				where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null`,
-			Args: db.Args{"team": tx.Team},
-		})
-	if err != nil {
+	if err := setUpDemo(ctx, tx, d.Start()); err != nil {
 		return fmt.Errorf("set up the demo team: %w", err)
 	}
 	if err := tax.Copy(ctx, tx, []tax.Rate{{Name: demoTax, BasisPoints: 15_000}}); err != nil {
@@ -131,9 +121,37 @@ func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 	if err := addFees(ctx, tx); err != nil {
 		return err
 	}
-	_, err = contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
+	_, err := contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
 		Email: api.Set("office@plumb.example.com"), UniqueRef: api.Set(vendorRef),
 	}})
+	return err
+}
+
+// setUpDemo has statements begin with the data and gives the team the terms that show the most.
+func setUpDemo(ctx context.Context, tx *db.Tx, start day.Day) error {
+	type terms struct {
+		StatementStartAt   *day.Day `json:"statementStartAt"`
+		LongTermStayNights *int64   `json:"longTermStayNights"`
+	}
+	was, err := db.Get[terms](ctx, tx, `
+		update team t set statement_start_at = least(t.statement_start_at, @start), long_term_stay_nights = coalesce(t.long_term_stay_nights, 20)
+		from team o where t.team_id = @team and o.id = t.id returning o.statement_start_at, o.long_term_stay_nights`,
+		db.Args{"start": start, "team": tx.Team})
+	if err != nil {
+		return err
+	}
+	now, err := db.Get[terms](ctx, tx, `select statement_start_at, long_term_stay_nights from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return err
+	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, now)
+	mapped, err := db.Select[id.ID](ctx, tx, `
+		update reservation_line_mapping set revenue_recognition = 'checkOut'
+		where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null returning id`,
+		db.Args{"team": tx.Team})
+	for _, mapping := range mapped {
+		audit.Note(tx, audit.Updated, audit.LineMapping, mapping, nil, map[string]string{"revenueRecognition": "checkOut"})
+	}
 	return err
 }
 

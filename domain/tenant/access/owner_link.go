@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -79,7 +80,26 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 	if made == 0 {
 		return nil, ErrNotOpen
 	}
+	tellLink(tx, audit.Created, n.ID, nil, linkView{statement, contact, &n.ExpiresAt})
 	return n, nil
+}
+
+// linkView is a link as the audit events tell it.
+type linkView struct {
+	StatementID id.ID        `json:"statementId"`
+	ContactID   id.ID        `json:"contactId"`
+	ExpiresAt   *day.Instant `json:"expiresAt"`
+}
+
+// tellLink notes what became of a link, which is seen by one of two views.
+func tellLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
+	var refs []audit.Reference
+	for _, view := range []any{before, after} {
+		if v, seen := view.(linkView); seen {
+			refs = append(refs, audit.Ref(audit.RoleStatement, audit.Statement, v.StatementID), audit.Ref(audit.RoleOwner, audit.Contact, v.ContactID))
+		}
+	}
+	audit.Note(tx, what, audit.OwnerLink, link, before, after, refs...)
 }
 
 // OwnerLink is what can be told of a link.
@@ -105,14 +125,15 @@ func OwnerLinks(ctx context.Context, tx *db.Tx, statement id.ID, p page.Params) 
 
 // RevokeOwnerLink ends a link of a statement, and its sessions, at once. It fails with apierr.NotFound.
 func RevokeOwnerLink(ctx context.Context, tx *db.Tx, statement, link id.ID) error {
-	n, err := tx.Exec(ctx, `delete from access_owner_link where team_id = @team and statement_id = @statement and id = @id`,
-		db.Args{"team": tx.Team, "statement": statement, "id": link})
+	was, err := db.Select[linkView](ctx, tx, `delete from access_owner_link where team_id = @team and statement_id = @statement and id = @id
+		returning statement_id, contact_id, expires_at`, db.Args{"team": tx.Team, "statement": statement, "id": link})
 	if err != nil {
 		return fmt.Errorf("revoke an owner link: %w", err)
 	}
-	if n == 0 {
+	if len(was) == 0 {
 		return apierr.NotFound
 	}
+	tellLink(tx, audit.Deleted, link, was[0], nil)
 	return team.Announce(ctx, tx)
 }
 

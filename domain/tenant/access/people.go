@@ -7,7 +7,9 @@ import (
 	"net/mail"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/team"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -81,11 +83,15 @@ func Grants(ctx context.Context, tx *db.Tx, user, on id.ID) ([]Grant, error) {
 
 // RevokeGrant takes a team from a person at once. It reports whether there was a grant.
 func RevokeGrant(ctx context.Context, tx *db.Tx, user, on id.ID) (bool, error) {
-	n, err := tx.Exec(ctx, `delete from access_member where user_id = @user and team_id = @on`, db.Args{"user": user, "on": on})
+	was, err := db.Select[grantView](ctx, tx, `delete from access_member where user_id = @user and team_id = @on returning contact_id, scopes`,
+		db.Args{"user": user, "on": on})
 	if err != nil {
 		return false, fmt.Errorf("revoke grant: %w", err)
 	}
-	return n > 0, team.Announce(ctx, tx)
+	for i := range was {
+		audit.NoteIn(tx, on, audit.Deleted, audit.User, user, was[i], nil, audit.Ref(audit.RoleOwner, audit.Contact, was[i].ContactID))
+	}
+	return len(was) > 0, team.Announce(ctx, tx)
 }
 
 // TokenInfo is what can be told of an issued bearer token.
@@ -131,11 +137,15 @@ func RevokeTokens(ctx context.Context, tx *db.Tx, user, token id.ID) (int64, err
 
 // RevokeKey ends a key at once. It reports whether there was a live one.
 func RevokeKey(ctx context.Context, tx *db.Tx, key id.ID) (bool, error) {
-	n, err := tx.Exec(ctx, `update access_key set revoked_at = @now where id = @key and revoked_at is null`, db.Args{"now": tx.Now, "key": key})
+	of, err := db.Select[id.ID](ctx, tx, `update access_key set revoked_at = @now where id = @key and revoked_at is null returning team_id`,
+		db.Args{"now": tx.Now, "key": key})
 	if err != nil {
 		return false, fmt.Errorf("revoke key: %w", err)
 	}
-	return n > 0, team.Announce(ctx, tx)
+	for _, home := range of {
+		audit.NoteIn(tx, home, audit.Updated, audit.APIKey, key, nil, map[string]any{"revokedAt": day.At(tx.Now)})
+	}
+	return len(of) > 0, team.Announce(ctx, tx)
 }
 
 // KeyInfo is what can be told of an issued key.

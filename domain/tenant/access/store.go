@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -136,6 +137,9 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 		}
 		return nil, fmt.Errorf("issue key: %w", err)
 	}
+	audit.NoteIn(tx, n.Teams[0], audit.Created, audit.APIKey, k.ID, nil, map[string]any{
+		"name": n.Name, "kind": kind, "prefix": k.Secret[:12], "scopes": granted, "expiresAt": n.Expires, "teamIds": n.Teams,
+	}, audit.Ref(audit.RoleParent, audit.User, k.UserID))
 	return k, team.Announce(ctx, tx)
 }
 
@@ -150,21 +154,35 @@ type Member struct {
 // OwnerScopes are what an owner's session holds.
 func OwnerScopes() []string { return []string{"files:read", "operations:read", "statements:read"} }
 
+// grantView is what a person may do in a team, as the audit events tell it.
+type grantView struct {
+	ContactID *id.ID   `json:"contactId"`
+	Scopes    []string `json:"scopes"`
+}
+
 // SetMember grants a person a team, or changes the grant.
 func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	granted, unknown := Expand(m.Scopes)
 	if len(unknown) > 0 {
 		return fmt.Errorf("unknown scopes %q", unknown)
 	}
-	_, err := tx.Exec(ctx, `
-		insert into access_member (team_id, user_id, contact_id, scopes, created_at) values (@team, @user, @contact, @scopes, @now)
-		on conflict (team_id, user_id) do update set contact_id = excluded.contact_id, scopes = excluded.scopes`,
+	was, err := db.Select[grantView](ctx, tx, `
+		with was as (select contact_id, scopes from access_member where team_id = @team and user_id = @user), made as (
+			insert into access_member (team_id, user_id, contact_id, scopes, created_at) values (@team, @user, @contact, @scopes, @now)
+			on conflict (team_id, user_id) do update set contact_id = excluded.contact_id, scopes = excluded.scopes)
+		select contact_id, scopes from was`,
 		db.Args{"team": m.Team, "user": m.User, "contact": m.Contact, "scopes": granted, "now": tx.Now})
 	if db.SQLState(err) == "23503" {
 		return errors.New("no such team or user")
 	}
 	if err != nil {
 		return fmt.Errorf("set member: %w", err)
+	}
+	granting := grantView{m.Contact, granted}
+	if len(was) == 0 {
+		audit.NoteIn(tx, m.Team, audit.Created, audit.User, m.User, nil, granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
+	} else {
+		audit.NoteIn(tx, m.Team, audit.Updated, audit.User, m.User, was[0], granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
 	}
 	return team.Announce(ctx, tx)
 }

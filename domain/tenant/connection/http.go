@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -138,6 +139,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 	if err := insert(ctx, tx, c); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, viewOf(c))
 	return start(ctx, tx, c.ID)
 }
 
@@ -154,6 +156,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 	if err := c.workable(); err != nil {
 		return nil, err
 	}
+	before := audit.See(viewOf(c))
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
 	}
@@ -171,6 +174,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
 	return Get(ctx, tx, c.ID)
 }
 
@@ -209,6 +213,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	if err := c.workable(); err != nil {
 		return nil, err
 	}
+	before := audit.See(viewOf(c))
 	if in.Body.Credentials != nil || c.Credentials == nil { // what is missing is then named
 		if err := w.setCredentials(c, in.Body.Credentials); err != nil {
 			return nil, err
@@ -222,6 +227,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
 	}
+	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
 	return start(ctx, tx, c.ID)
 }
 
@@ -252,6 +258,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 	if used.Payments {
 		return nil, nil, errInUse.With(LockContext{LockReasons: []string{"payments"}, SuggestedOnLocked: "archive"})
 	}
+	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, viewOf(c), nil)
 	return &api.None{}, nil, remove(ctx, tx, in.ID)
 }
 

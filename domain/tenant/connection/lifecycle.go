@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -57,15 +58,26 @@ func (c *Connection) setStatus(to Status) error {
 // move takes a connection from one of some states to another, and reports whether it was in one of them. A connection that requires a reconnect
 // has no instant at which it worked, so it cannot be switched on by hand.
 func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
-	n, err := tx.Exec(ctx, `
-		update connection set status = @to::text, updated_at = @now,
-			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else connected_at end
-		where team_id = @team and id = @id and status = any(@from)`,
+	type view struct {
+		Status Status `json:"status"`
+	}
+	was, err := db.Select[Status](ctx, tx, `
+		update connection c set status = @to::text, updated_at = @now,
+			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else c.connected_at end
+		from connection o
+		where c.team_id = @team and c.id = @id and c.status = any(@from) and o.team_id = c.team_id and o.id = c.id returning o.status`,
 		db.Args{"team": tx.Team, "id": connection, "to": to, "from": from, "now": tx.Now})
 	if err != nil {
 		return false, fmt.Errorf("make a connection %s: %w", to, err)
 	}
-	return n > 0, nil
+	for _, status := range was {
+		what := audit.Updated
+		if to == Active {
+			what = audit.Connected
+		}
+		audit.Note(tx, what, audit.Connection, connection, view{status}, view{to})
+	}
+	return len(was) > 0, nil
 }
 
 // Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is connected again.
@@ -93,4 +105,13 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	}
 	_, err = move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled)
 	return err
+}
+
+// viewOf is a connection with its credentials, which are told as having changed and no more.
+func viewOf(c *Connection) any {
+	return struct {
+		*Connection
+		App         *struct{} `json:"app,omitempty"`
+		Credentials []byte    `json:"credentials,omitempty"`
+	}{Connection: c, Credentials: c.Credentials}
 }

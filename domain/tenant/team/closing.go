@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -212,5 +213,10 @@ func (c *Closing) keep(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("close the books: %w", err)
 	}
+	type view struct {
+		Books
+		Reason *string `json:"reason,omitempty"`
+	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, view{*from, nil}, view{*to, &c.Reason})
 	return nil
 }

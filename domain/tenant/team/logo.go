@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/image/draw"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -152,17 +153,20 @@ func draws(source image.Image, format string, turn int) (out *drawn, err error) 
 
 func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
 	sum := sha256.Sum256(l.content)
-	_, err := tx.Exec(ctx, `
+	was, err := db.Select[[]byte](ctx, tx, `
+		with was as (select sha256 from team_logo where team_id = @team), made as (
 		insert into team_logo (team_id, content, content_type, width, height, sha256, updated_at)
 		values (@team, @content, @type, @width, @height, @sum, @now)
 		on conflict (team_id) do update set content = excluded.content, content_type = excluded.content_type, width = excluded.width,
-			height = excluded.height, sha256 = excluded.sha256, updated_at = excluded.updated_at`,
+			height = excluded.height, sha256 = excluded.sha256, updated_at = excluded.updated_at)
+		select sha256 from was`,
 		db.Args{
 			"team": tx.Team, "content": l.content, "type": l.contentType, "width": l.width, "height": l.height, "sum": sum[:], "now": tx.Now,
 		})
 	if err != nil {
 		return nil, fmt.Errorf("keep logo: %w", err)
 	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was...), logoView(sum[:]))
 	return &Logo{
 		ContentType: l.contentType, Width: int64(l.width), Height: int64(l.height), ByteSize: int64(len(l.content)), UpdatedAt: day.At(tx.Now),
 	}, nil
@@ -203,12 +207,22 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 }
 
 func deleteLogo(ctx context.Context, tx *db.Tx, _ *api.None) (*api.None, error) {
-	n, err := tx.Exec(ctx, `delete from team_logo where team_id = @team`, db.Args{"team": tx.Team})
+	was, err := db.Select[[]byte](ctx, tx, `delete from team_logo where team_id = @team returning sha256`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("delete logo: %w", err)
 	}
-	if n == 0 {
+	if len(was) == 0 {
 		return nil, apierr.NotFound
 	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was...), nil)
 	return &api.None{}, nil
+}
+
+// logoView tells a logo by what its content comes to; there is at most one.
+func logoView(sums ...[]byte) any {
+	view := map[string]string{}
+	for _, sum := range sums {
+		view["logo"] = hex.EncodeToString(sum)
+	}
+	return view
 }

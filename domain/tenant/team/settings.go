@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -39,7 +40,7 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 	if err != nil {
 		return nil, err
 	}
-	c := in.Body
+	c, before := in.Body, audit.See(t)
 	if c.Name != nil {
 		t.Name = *c.Name
 	}
@@ -77,7 +78,12 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 			return nil, err
 		}
 	}
-	return Read(ctx, tx)
+	changed, err := Read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, before, changed)
+	return changed, nil
 }
 
 func equal(a, b *int64) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -183,6 +184,9 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if err != nil {
 		return id.Zero, fmt.Errorf("create team: %w", err)
 	}
+	audit.NoteIn(tx, team, audit.Created, audit.Team, team, nil, map[string]any{
+		"type": n.Type, "name": n.Name, "region": n.Region, "partnerId": n.PartnerID, "defaultCurrency": n.Currency, "statementStartAt": n.StatementStartAt,
+	})
 	return team, Announce(ctx, tx)
 }
 
@@ -253,10 +257,17 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 
 // MarkInitialized keeps when the team got its chart and settings for the first time.
 func MarkInitialized(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, `update team set initialized_at = coalesce(initialized_at, @now), updated_at = @now where team_id = @team`,
-		db.Args{"now": tx.Now, "team": tx.Team})
+	type view struct {
+		InitializedAt *day.Instant `json:"initializedAt"`
+	}
+	was, err := db.Get[view](ctx, tx, `
+		update team t set initialized_at = coalesce(t.initialized_at, @now), updated_at = @now from team o
+		where t.team_id = @team and o.id = t.id returning o.initialized_at`, db.Args{"now": tx.Now, "team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("mark a team as initialized: %w", err)
+	}
+	if now := day.At(tx.Now); was.InitializedAt == nil {
+		audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, view{&now})
 	}
 	return nil
 }

@@ -1,0 +1,100 @@
+package transaction
+
+import (
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/file"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// view is a transaction without what is computed from other records.
+type view struct {
+	*Transaction
+	Account    *struct{}  `json:"account,omitempty"`
+	Contact    *struct{}  `json:"contact,omitempty"`
+	PaidStatus *struct{}  `json:"paidStatus,omitempty"`
+	Lines      []lineView `json:"lines"`
+}
+
+type lineView struct {
+	*Line
+	ID                *struct{} `json:"id,omitempty"` // given anew when lines are replaced
+	Account           *struct{} `json:"account,omitempty"`
+	Listing           *struct{} `json:"listing,omitempty"`
+	Reservation       *struct{} `json:"reservation,omitempty"`
+	Contact           *struct{} `json:"contact,omitempty"`
+	Issues            *struct{} `json:"issues,omitempty"`
+	RecurringTemplate *struct{} `json:"recurringTemplate,omitempty"`
+	MatchStatus       *struct{} `json:"matchStatus,omitempty"`
+}
+
+func viewOf(t *Transaction) any {
+	if t == nil {
+		return nil
+	}
+	return view{Transaction: t, Lines: viewsOf(t.Lines)}
+}
+
+func viewsOf(lines []Line) []lineView {
+	var out []lineView
+	for i := range lines {
+		out = append(out, lineView{Line: &lines[i]})
+	}
+	return out
+}
+
+// ViewLines are lines as the audit events tell them: without what is computed from other records.
+func ViewLines(lines []Line) any { return viewsOf(lines) }
+
+// after is the transaction that a draft makes, with the attachments that it is to have.
+func (d *draft) after() *Transaction {
+	t := d.Transaction
+	if d.attach != nil {
+		t.AttachmentIDs = d.attach
+	}
+	return &t
+}
+
+// tell notes what became of a transaction and of its attachments. It concerns all that its lines name, before and after.
+func tell(tx *db.Tx, what audit.Type, before, after *Transaction) {
+	var of id.ID
+	var refs []audit.Reference
+	var held, holds []id.ID
+	for _, t := range []*Transaction{before, after} {
+		if t == nil {
+			continue
+		}
+		of = t.ID
+		refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, t.AccountID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
+		for i := range t.Lines {
+			l := &t.Lines[i]
+			refs = append(refs, audit.Ref(audit.RoleListing, audit.Listing, l.ListingID), audit.Ref(audit.RoleReservation, audit.Reservation, l.ReservationID),
+				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID), audit.Ref(audit.RoleStatement, audit.Statement, l.OwnerStatementID))
+		}
+	}
+	audit.Note(tx, what, audit.Transaction, of, viewOf(before), viewOf(after), refs...)
+	if before != nil {
+		held = before.AttachmentIDs
+	}
+	if after != nil {
+		holds = after.AttachmentIDs
+	}
+	file.TellAttached(tx, of, held, holds)
+}
+
+// moved is a line that another record's change has moved.
+type moved struct {
+	TransactionID, LineID       id.ID
+	OldListingID, ListingID     *id.ID
+	ReservationID, OldStatement *id.ID
+}
+
+// tellLine notes what became of a line of a stored transaction.
+func tellLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id.ID) {
+	line := func(fields map[string]*id.ID) any {
+		return map[string]any{"lines": map[string]any{m.LineID.String(): fields}}
+	}
+	audit.Note(tx, what, audit.Transaction, m.TransactionID, line(before), line(after), audit.Ref(audit.RoleListing, audit.Listing, m.OldListingID),
+		audit.Ref(audit.RoleListing, audit.Listing, m.ListingID), audit.Ref(audit.RoleReservation, audit.Reservation, m.ReservationID),
+		audit.Ref(audit.RoleStatement, audit.Statement, m.OldStatement))
+}
