@@ -46,7 +46,7 @@ func open() opened {
 	if err != nil {
 		return opened{err: err}
 	}
-	url, drop := dbtest.ForPackage(migrate, hash)
+	url, drop := dbtest.ForPackage(migrate, hash+watchHash())
 	used.Store(true)
 	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience})
 	return opened{db: d, drop: drop, err: err}
@@ -104,6 +104,8 @@ type Config struct {
 	Scopes []string
 	// Undescribed are the ids of test-only endpoints whose answers no description could hold.
 	Undescribed []string
+	// Silent tests do not ask for audit events: their endpoints are not the service's.
+	Silent bool
 	// Owner makes the caller an owner who sees one contact's listings.
 	Owner *id.ID
 	// DB is another database than the package's.
@@ -151,6 +153,16 @@ func New(t testing.TB, c Config) *Team {
 				Args: db.Args{"user": x.User, "now": tx.Now},
 			})
 	})
+	if !c.Silent {
+		t.Cleanup(func() {
+			if t.Failed() {
+				return
+			}
+			for _, change := range x.Untold() {
+				t.Errorf("changed without an audit event (audit.Note): %s", change)
+			}
+		})
+	}
 	return x
 }
 
@@ -218,7 +230,7 @@ func (x *Team) Scope() db.Scope {
 // Tx runs work in the team's scope and commits it.
 func (x *Team) Tx(work db.Work) {
 	x.t.Helper()
-	if err := x.DB.Write(x.t.Context(), x.Scope(), work); err != nil {
+	if err := x.DB.Write(x.t.Context(), x.Scope(), SetUp(work)); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -226,7 +238,7 @@ func (x *Team) Tx(work db.Work) {
 // System runs work across teams and commits it.
 func (x *Team) System(work db.Work) {
 	x.t.Helper()
-	if err := x.DB.Write(x.t.Context(), db.AcrossTeams(), work); err != nil {
+	if err := x.DB.Write(x.t.Context(), db.AcrossTeams(), SetUp(work)); err != nil {
 		x.t.Fatal(err)
 	}
 }

@@ -60,8 +60,8 @@ func shout(ctx context.Context, d *db.DB, j job.Job) error {
 
 func TestATeamCallsAndWorks(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
-	other := apitest.New(t, apitest.Config{Endpoints: endpoints()})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
+	other := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints()})
 	other.Put("/name", map[string]any{"name": "b"}).Want(200)
 	before := x.Fingerprint()
 	x.Put("/name", map[string]any{"name": "a"}).Want(200)
@@ -83,7 +83,7 @@ func TestATeamCallsAndWorks(t *testing.T) {
 
 func TestTheCallerReachesItsTeams(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	far := id.New(x.DB.Now())
 	x.Reach(far)
 	if a := x.Scope().Actor; !a.Reaches(x.ID) || !a.Reaches(far) || a.Reaches(x.User) {
@@ -118,7 +118,7 @@ func TestALeakingDryRunFailsTheTest(t *testing.T) {
 			})
 		})}
 	note := &leak{TB: t}
-	apitest.New(note, apitest.Config{Endpoints: list}).Put("/name", map[string]any{"name": "leaked"})
+	apitest.New(note, apitest.Config{Silent: true, Endpoints: list}).Put("/name", map[string]any{"name": "leaked"})
 	said := strings.Join(note.said, "\n")
 	for _, want := range []string{"changed rows", "the real call"} {
 		if !strings.Contains(said, want) {
@@ -153,11 +153,36 @@ func TestASuggestionThatIsNotTrueFailsTheTest(t *testing.T) {
 			return nil, apierr.BadRequest.With(told)
 		}
 		note := &leak{TB: t}
-		x := apitest.New(note, apitest.Config{Endpoints: []api.Endpoint{
+		x := apitest.New(note, apitest.Config{Silent: true, Endpoints: []api.Endpoint{
 			api.Write(api.Endpoint{Method: http.MethodDelete, Path: "/name", ID: "discard", DryRun: true}, refuse),
 		}})
 		if x.Delete("/name").Want(http.StatusBadRequest); (len(note.said) > 0) != c.wrong {
 			t.Errorf("%s: said %v", name, note.said)
 		}
+	}
+}
+
+// A change that no event names is found, whether an endpoint or a job makes it and whatever the row says; one that comes to nothing, or that the
+// test itself prepares, is not.
+func TestAChangeWithoutEventIsFound(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
+	x.Exec(`update team set name = 'Prepared' where id = @team`, nil)
+	if found := x.Untold(); len(found) != 0 {
+		t.Errorf("prepared: %v", found)
+	}
+	x.Put("/name", map[string]any{"name": "PREPARED"}).Want(200)
+	want := "team " + x.ID.String() + " (team) by "
+	if found := x.Untold(); len(found) != 1 || found[0] != want+"rename" {
+		t.Errorf("by the endpoint: %v", found)
+	}
+	x.Work() // shouts what is loud already
+	if found := x.Untold(); len(found) != 1 {
+		t.Errorf("of the same: %v", found)
+	}
+	x.Put("/name", map[string]any{"name": "quiet"}).Want(200)
+	x.Work()
+	if found := x.Untold(); len(found) != 3 || found[2] != want+"the service itself" {
+		t.Errorf("by the job: %v", found)
 	}
 }

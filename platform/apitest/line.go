@@ -66,12 +66,14 @@ func Database(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dbtest.URL(t, migrate, hash)
+	return dbtest.URL(t, migrate, hash+watchHash())
 }
 
 func migrate(ctx context.Context, url string) error {
-	_, err := db.Migrate(ctx, url, migrations.FS)
-	return err
+	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
+		return err
+	}
+	return watchChanges(ctx, url)
 }
 
 // Cut ends all connections and refuses new ones.

@@ -29,7 +29,7 @@ func newStreet(t *testing.T, teams int) *street {
 	t.Cleanup(d.Close)
 	s := &street{t: t}
 	for range teams {
-		s.teams = append(s.teams, apitest.New(t, apitest.Config{DB: d}))
+		s.teams = append(s.teams, apitest.New(t, apitest.Config{Silent: true, DB: d}))
 	}
 	return s
 }

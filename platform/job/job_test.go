@@ -23,7 +23,7 @@ var errOurs = errors.New("not this time")
 // Proves: DRY-17.
 func TestAJobIsPartOfItsTransaction(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	queue := func(ctx context.Context, tx *db.Tx) error {
 		err := job.Insert(ctx, tx, job.New{Kind: kind("k")})
 		if !tx.Queued() {
@@ -48,7 +48,7 @@ func TestAJobIsPartOfItsTransaction(t *testing.T) {
 
 func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	operation := id.New(x.DB.Now())
 	made := insert(t, x, job.New{Kind: kind("k"), Args: map[string]int{"n": 7}, OperationID: operation, Priority: 3})
 	ran := make(chan job.Job, 10)
@@ -73,7 +73,7 @@ func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 
 func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	const jobs = 60
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for range jobs {
@@ -107,7 +107,7 @@ func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 
 func TestAWorkerTakesNoMoreThanItHasRoomFor(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	for range 5 {
 		insert(t, x, job.New{Kind: kind("k")})
 	}
@@ -138,7 +138,7 @@ func TestAWorkerTakesNoMoreThanItHasRoomFor(t *testing.T) {
 
 func TestDueJobsRunInTheirOrder(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	now := x.DB.Now()
 	insert(t, x, job.New{Kind: kind("bulk"), Priority: 5, DueAt: now.Add(-time.Hour)})
 	insert(t, x, job.New{Kind: kind("second")})
@@ -161,7 +161,7 @@ func TestDueJobsRunInTheirOrder(t *testing.T) {
 // Proves: OPEN-06.
 func TestASilentWorkerLosesItsJob(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
 	began, resume, lost := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
@@ -207,7 +207,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 // A worker whose heartbeat failed can take its own job again; the earlier run must lose it all the same.
 func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
 	began, second := make(chan struct{}), make(chan struct{})
 	ends := make(chan error, 2)
@@ -243,7 +243,7 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := apitest.New(t, apitest.Config{})
+			x := apitest.New(t, apitest.Config{Silent: true})
 			var runs atomic.Int32
 			causes := make(chan error, 10)
 			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
@@ -307,7 +307,7 @@ func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 					return nil
 				},
 			}.OnOutside()
-			x := apitest.New(t, apitest.Config{Handlers: map[job.Kind]job.Handler{kind("k"): h}})
+			x := apitest.New(t, apitest.Config{Silent: true, Handlers: map[job.Kind]job.Handler{kind("k"): h}})
 			insert(t, x, job.New{Kind: kind("k")})
 			total := x.Outlast(func(now time.Duration) {
 				if passed.Swap(int64(now)) == 0 && c.died > 0 {
@@ -338,7 +338,7 @@ func TestBackoffGrowsToFiveMinutes(t *testing.T) {
 
 func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
 	x.Exec(`update job set attempt = 3 where team_id = @team`, nil)
 	ran := make(chan struct{}, 10)
@@ -359,7 +359,7 @@ func TestAPoisonJobIsGivenUp(t *testing.T) {
 	for name, attempts := range map[string]int{"after its attempts": 5, "however often it was tried": 32767} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := apitest.New(t, apitest.Config{})
+			x := apitest.New(t, apitest.Config{Silent: true})
 			insert(t, x, job.New{Kind: kind("k")})
 			x.Exec(`update job set attempt = @attempts where team_id = @team`, db.Args{"attempts": attempts})
 			given := make(chan error, 1)
@@ -380,7 +380,7 @@ func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 	for name, end := range map[string]func() error{"error": func() error { return errOurs }, "panic": func() error { panic("twice") }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := apitest.New(t, apitest.Config{})
+			x := apitest.New(t, apitest.Config{Silent: true})
 			ended := make(chan struct{}, 10)
 			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{
 				kind("k"): {
@@ -399,7 +399,7 @@ func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 
 func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("of a newer version")})
 	insert(t, x, job.New{Kind: kind("known")})
 	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("known"): {Do: finish}}}, time.Second)
@@ -412,7 +412,7 @@ func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 
 func TestBulkWorkHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	for range 5 {
 		insert(t, x, job.New{Kind: kind("bulk")})
 	}

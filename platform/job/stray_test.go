@@ -16,7 +16,7 @@ import (
 // What a newer version asked for a moment ago waits for it; what nobody has taken for long is given up, and the log tells of both.
 func TestWorkThatNobodyHandlesIsGivenUp(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	late := insert(t, x, job.New{Kind: kind("of nobody")})
 	x.Exec(`update job set due_at = due_at - interval '1 hour' where id = @id`, db.Args{"id": late})
 	insert(t, x, job.New{Kind: kind("of a newer version")})
@@ -63,7 +63,7 @@ func TestKindsAreMadeOnce(t *testing.T) {
 			job.NewKind(name)
 		}()
 	}
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	err := x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Insert(ctx, tx, job.New{}) })
 	if err == nil {
 		t.Error("a job of no kind is taken")

@@ -15,7 +15,7 @@ import (
 
 func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	began, resume := make(chan struct{}), make(chan struct{})
 	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
@@ -40,7 +40,7 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := apitest.New(t, apitest.Config{})
+			x := apitest.New(t, apitest.Config{Silent: true})
 			began, hold := make(chan struct{}, 5), make(chan struct{})
 			t.Cleanup(func() { close(hold) })
 			_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
@@ -70,7 +70,7 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 // A job whose row is locked by its own long transaction must not keep the other jobs from being given back.
 func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	locked, began, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	ended := make(chan struct{})
 	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{
@@ -106,7 +106,7 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 
 func TestAnAttemptIsBounded(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	causes := make(chan error, 1)
 	_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 		Timeout:   10 * time.Millisecond,
@@ -130,7 +130,7 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(d.Close)
-			x := apitest.New(t, apitest.Config{DB: d})
+			x := apitest.New(t, apitest.Config{Silent: true, DB: d})
 			ran := make(chan struct{}, 100)
 			w, stop := run(t, x, job.Config{Poll: time.Hour, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 				ran <- struct{}{}
@@ -170,7 +170,7 @@ func TestAPeriodicTaskRunsInOneWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
-	x := apitest.New(t, apitest.Config{DB: d})
+	x := apitest.New(t, apitest.Config{Silent: true, DB: d})
 	var hourly, failing, panicking atomic.Int32
 	every := []job.Every{
 		{Name: "hourly", Interval: time.Hour, Do: func(context.Context, *db.DB) error { hourly.Add(1); return nil }},
@@ -192,7 +192,7 @@ func TestAPeriodicTaskRunsInOneWorker(t *testing.T) {
 
 func TestOperationsUnderWayAreTold(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{})
+	x := apitest.New(t, apitest.Config{Silent: true})
 	operation := id.New(x.DB.Now())
 	told := make(chan []job.Job, 10)
 	hold := make(chan struct{})

@@ -10,6 +10,7 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -87,7 +88,7 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 	var early bool
 	alone := b.Scope()
 	alone.Exclusive = true
-	err := b.DB.Write(t.Context(), alone, func(ctx context.Context, tx *db.Tx) error {
+	err := b.DB.Write(t.Context(), alone, apitest.SetUp(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `update fee set credit_account_id = debit_account_id where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": managed})
 		if err != nil {
 			return err
@@ -101,7 +102,7 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 		}
 		return nil
-	})
+	}))
 	if err != nil || early || <-made != http.StatusCreated {
 		t.Error("the adjustment did not wait", err)
 	}

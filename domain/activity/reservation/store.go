@@ -353,10 +353,16 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	if err != nil {
 		return err
 	}
+	lines, err := linesOf(ctx, tx, []id.ID{r.ID})
+	if err != nil {
+		return err
+	}
+	gone := *r
+	gone.Lines = lines[r.ID]
 	if _, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": r.ID}); err != nil {
 		return fmt.Errorf("delete a reservation: %w", err)
 	}
-	tell(tx, audit.Deleted, r, nil)
+	tell(tx, audit.Deleted, &gone, nil)
 	for i := range adjusted[r.ID] {
 		tellAdjustment(tx, audit.Deleted, &adjusted[r.ID][i], nil)
 	}

@@ -200,6 +200,9 @@ func save(ctx context.Context, tx *db.Tx, drafts ...*draft) error {
 
 // write stores checked drafts, and derives their journals together.
 func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	if err := loadReplaced(ctx, tx, drafts); err != nil {
+		return err
+	}
 	stmts := make([]db.Stmt, 0, len(drafts)+2)
 	ids := make([]id.ID, len(drafts))
 	var relined []*Reservation
@@ -233,6 +236,31 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return err
 	}
 	return bookWaiting(ctx, tx, drafts)
+}
+
+// loadReplaced reads the lines that drafts replace, to tell what they were.
+func loadReplaced(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var ids []id.ID
+	for _, d := range drafts {
+		if d.before != nil && d.relined {
+			ids = append(ids, d.ID)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	lines, err := linesOf(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		if d.before != nil && d.relined {
+			was := *d.before
+			was.Lines = lines[d.ID]
+			d.before = &was
+		}
+	}
+	return nil
 }
 
 // view is a reservation without what is computed from other records.

@@ -1,6 +1,9 @@
 package transaction
 
 import (
+	"context"
+	"fmt"
+
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/file"
 	"stayledger/platform/db"
@@ -97,4 +100,36 @@ func tellLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id
 	audit.Note(tx, what, audit.Transaction, m.TransactionID, line(before), line(after), audit.Ref(audit.RoleListing, audit.Listing, m.OldListingID),
 		audit.Ref(audit.RoleListing, audit.Listing, m.ListingID), audit.Ref(audit.RoleReservation, audit.Reservation, m.ReservationID),
 		audit.Ref(audit.RoleStatement, audit.Statement, m.OldStatement))
+}
+
+// tellTakenBack notes what archiving a transaction does to a payment of it that waits for a second person: the database takes it back with the
+// transaction (migration 28).
+func tellTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
+	waiting, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and transaction_id = @id and status = 'awaitingApproval'`,
+		db.Args{"team": tx.Team, "id": t.ID})
+	if err != nil {
+		return fmt.Errorf("find the payment of a transaction: %w", err)
+	}
+	type view struct {
+		Status string `json:"status"`
+	}
+	for _, payment := range waiting {
+		audit.Note(tx, audit.Updated, audit.Payment, payment, view{"awaitingApproval"}, view{"canceled"},
+			audit.Ref(audit.RoleParent, audit.Transaction, t.ID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
+	}
+	return nil
+}
+
+// tellUnopened notes that bank accounts which a transaction opened are opened by none once it is deleted.
+func tellUnopened(ctx context.Context, tx *db.Tx, transaction id.ID) error {
+	opened, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_opening_transaction_id = @id`,
+		db.Args{"team": tx.Team, "id": transaction})
+	if err != nil {
+		return fmt.Errorf("find the bank accounts that a transaction opened: %w", err)
+	}
+	for _, account := range opened {
+		audit.Note(tx, audit.Updated, audit.Account, account, map[string]id.ID{"banking.balance.openingTransactionId": transaction}, nil,
+			audit.Ref(audit.RoleParent, audit.Transaction, transaction))
+	}
+	return nil
 }

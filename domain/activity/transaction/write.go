@@ -70,6 +70,11 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+	if d.Status == Inactive {
+		if err := tellTakenBack(ctx, tx, old); err != nil {
+			return nil, err
+		}
+	}
 	if err := save(ctx, tx, []*draft{d}, l); err != nil {
 		return nil, err
 	}
@@ -105,12 +110,18 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 	if archive {
+		if err := tellTakenBack(ctx, tx, old); err != nil {
+			return err
+		}
 		archived := *old
 		archived.Status = Inactive
 		tell(tx, audit.Updated, old, &archived)
 		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 			db.Args{"team": tx.Team, "id": one, "now": tx.Now})
 	} else {
+		if err := tellUnopened(ctx, tx, one); err != nil {
+			return err
+		}
 		tell(tx, audit.Deleted, old, nil)
 		err = remove(ctx, tx, one)
 	}
