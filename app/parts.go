@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
@@ -71,6 +72,7 @@ func Parts(o Outside, c Config) parts.Part {
 		listing.Part(journals),
 		tax.Part(),
 		fee.Part(),
+		mapping.Part(),
 		reservation.Part(),
 		recurring.Part(),
 		transaction.Part(),

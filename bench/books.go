@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/db"
 	"stayledger/platform/pgserver"
@@ -22,7 +23,12 @@ func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) 
 	if t, err = newTenant(ctx, b.db, 0); err != nil {
 		return t, err
 	}
-	if err = b.db.Write(ctx, t.scope(b.db), account.InstallStandard); err != nil {
+	if err = b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
+		if err := account.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		return mapping.InstallStandard(ctx, tx)
+	}); err != nil {
 		return t, fmt.Errorf("install the chart: %w", err)
 	}
 	return t, b.asAdministrator(ctx, []string{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
@@ -42,6 +43,7 @@ func newBooks(t testing.TB) *books {
 		},
 	})}
 	b.Tx(account.InstallStandard)
+	b.Tx(mapping.InstallStandard)
 	b.listing = b.addListing("Villa")
 	b.credit, b.debit = b.account("4100"), b.account("5100")
 	return b

@@ -34,7 +34,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 	case fee.ChannelFee:
 		return in.ChannelFee
 	}
-	if r.inactive(in.Mappings.Of(r, name)) == "" {
+	if r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, name)) == "" {
 		for i := range r.Lines {
 			if r.Lines[i].Type == name {
 				sum += r.Lines[i].Amount

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
@@ -52,7 +53,7 @@ func journals(ctx context.Context, tx *db.Tx, loaded []Input) (*ledger.Derived, 
 		}
 		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
 	}
-	return out, noteUnknown(ctx, tx, loaded)
+	return out, mapping.AddUnmapped(ctx, tx, unmapped(loaded))
 }
 
 // touched are the reservations that a change of what their journals depend on touches: those of the listings, those whose entries the assignments
@@ -143,7 +144,7 @@ func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error
 	if err != nil {
 		return nil, err
 	}
-	mappings := NewMappings(settings.Mappings)
+	mappings := mapping.NewSet(settings.Mappings)
 	out := make([]Input, len(found))
 	for i := range found {
 		r := found[i]
@@ -210,7 +211,7 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if err != nil {
 		return err
 	}
-	mappings := NewMappings(settings.Mappings)
+	mappings := mapping.NewSet(settings.Mappings)
 	for i := range rs {
 		r := &rs[i]
 		r.settle(mappings, deposits[r.ID].Paid)
@@ -230,4 +231,17 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// unmapped are the types of lines that no row of the mappings names.
+func unmapped(loaded []Input) (lines []mapping.UnmappedLine) {
+	for i := range loaded {
+		r := &loaded[i].Reservation
+		for j := range r.Lines {
+			if l := &r.Lines[j]; l.AccountID == nil && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
+				lines = append(lines, mapping.UnmappedLine{AppID: deref(r.AppID), LineType: l.Type})
+			}
+		}
+	}
+	return lines
 }

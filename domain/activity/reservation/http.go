@@ -15,7 +15,7 @@ const (
 		" that would change, 403 reservationLocked with what holds it in the context."
 )
 
-// endpoints are the routes of reservations, their adjustments and the mappings of their lines.
+// endpoints are the routes of reservations and their adjustments.
 func endpoints() []api.Endpoint {
 	read, write := []string{"reservations:read"}, []string{"reservations:write"}
 	out := []api.Endpoint{
@@ -68,7 +68,7 @@ func endpoints() []api.Endpoint {
 				"account or tax rate and for a formula that cannot be read.",
 		}, previewFee),
 	}
-	return append(append(out, adjustmentEndpoints()...), mappingEndpoints()...)
+	return append(out, adjustmentEndpoints()...)
 }
 
 type byID struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -37,10 +38,13 @@ func newBooks(t testing.TB) *books {
 // booksWith is newBooks with other handlers of tasks.
 func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
-	endpoints := slices.Concat(reservation.Part().Endpoints, fee.Part().Endpoints, team.Part(ledger.Sources{reservation.Source()}).Endpoints, operation.Part(time.Hour).Endpoints)
+	endpoints := slices.Concat(reservation.Part().Endpoints, mapping.Part().Endpoints, fee.Part().Endpoints, team.Part(ledger.Sources{reservation.Source()}).Endpoints, operation.Part(time.Hour).Endpoints)
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		if err := mapping.InstallStandard(ctx, tx); err != nil {
 			return err
 		}
 		b.listing, b.period = tx.NewID(), tx.NewID()

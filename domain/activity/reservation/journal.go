@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
@@ -20,7 +21,7 @@ type Input struct {
 	// Reservation with its lines and adjustments.
 	Reservation Reservation
 	// Mappings are where line types are posted.
-	Mappings Mappings
+	Mappings mapping.Set
 	// Assigned are the accounts by the part they play: accountsReceivable, deposit_coHostPayout, deferredRevenue, expense_salesTax and
 	// cancellationRevenue are used.
 	Assigned map[account.Assignment]id.ID
@@ -101,13 +102,13 @@ func (in *Input) postable() []postable {
 	out := make([]postable, 0, len(r.Lines))
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		m := in.Mappings.Of(r, l.Type)
+		m := in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type)
 		if r.inactive(m) != "" {
 			continue
 		}
 		p := postable{Line: l, index: i}
 		if m != nil {
-			p.party = m.posts()
+			p.party = m.Posts()
 			if m.AccountID != nil {
 				p.accountID = *m.AccountID
 			}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -42,18 +43,18 @@ func line(kind string, amount money.Cents) reservation.Line {
 	return reservation.Line{Type: kind, Amount: amount}
 }
 
-func mapping(lineType, code string, party ledger.Party) reservation.Mapping {
-	m := reservation.Mapping{LineType: lineType, Status: reservation.Mapped, AccountID: new(chart(code))}
+func mappingOf(lineType, code string, party ledger.Party) mapping.Mapping {
+	m := mapping.Mapping{LineType: lineType, Status: mapping.Mapped, AccountID: new(chart(code))}
 	if party != ledger.NoParty {
 		m.Party = &party
 	}
 	return m
 }
 
-func mapped(more ...reservation.Mapping) reservation.Mappings {
-	return reservation.NewMappings(append([]reservation.Mapping{
-		mapping("rent", "4000", ledger.Owners), mapping("cleaningFee", "4010", ledger.Owners), mapping("discount", "4000", ledger.Owners),
-		mapping("tax", "2100", ledger.NoParty),
+func mapped(more ...mapping.Mapping) mapping.Set {
+	return mapping.NewSet(append([]mapping.Mapping{
+		mappingOf("rent", "4000", ledger.Owners), mappingOf("cleaningFee", "4010", ledger.Owners), mappingOf("discount", "4000", ledger.Owners),
+		mappingOf("tax", "2100", ledger.NoParty),
 	}, more...))
 }
 
@@ -302,7 +303,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 		"inactive":    func(in *reservation.Input) { in.Reservation.Status = reservation.Inactive },
 		"outside GL":  func(in *reservation.Input) { in.Reservation.GeneralLedgerStatus = reservation.LedgerInactive },
 		"no lines":    func(in *reservation.Input) { in.Reservation.Lines, in.Fees = nil, nil },
-		"unmapped":    func(in *reservation.Input) { in.Mappings, in.Fees = reservation.Mappings{}, nil },
+		"unmapped":    func(in *reservation.Input) { in.Mappings, in.Fees = mapping.Set{}, nil },
 		"zero amount": func(in *reservation.Input) { in.Reservation.Lines, in.Fees = []reservation.Line{line("rent", 0)}, nil },
 	} {
 		in := stayA(t)

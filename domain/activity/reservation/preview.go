@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -22,40 +23,34 @@ type Preview struct {
 
 // PreviewEntry is a journal entry to be.
 type PreviewEntry struct {
-	TxnCode           string        `json:"txnCode" doc:"Names the posting; its entries balance."`
-	UniqueRef         string        `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
-	Ledger            ledger.Ledger `json:"ledger" enum:"trust,operating,historical"`
-	Status            ledger.Status `json:"status" enum:"active,inactive"`
-	TxnAt             day.Day       `json:"txnAt"`
-	Account           *AccountRef   `json:"account" doc:"Null while no account is assigned; see issues."`
-	CentTotal         money.Cents   `json:"centTotal" doc:"Debit positive, credit negative."`
-	Currency          string        `json:"currency"`
-	Party             *ledger.Party `json:"party" enum:"owners,manager"`
-	ListingID         id.ID         `json:"listingId"`
-	OwnershipPeriodID *id.ID        `json:"ownershipPeriodId"`
-	RecurringFeeID    *id.ID        `json:"recurringFeeId"`
-	TriggerType       string        `json:"triggerType"`
-	Description       string        `json:"description"`
-}
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
+	TxnCode           string              `json:"txnCode" doc:"Names the posting; its entries balance."`
+	UniqueRef         string              `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
+	Ledger            ledger.Ledger       `json:"ledger" enum:"trust,operating,historical"`
+	Status            ledger.Status       `json:"status" enum:"active,inactive"`
+	TxnAt             day.Day             `json:"txnAt"`
+	Account           *mapping.AccountRef `json:"account" doc:"Null while no account is assigned; see issues."`
+	CentTotal         money.Cents         `json:"centTotal" doc:"Debit positive, credit negative."`
+	Currency          string              `json:"currency"`
+	Party             *ledger.Party       `json:"party" enum:"owners,manager"`
+	ListingID         id.ID               `json:"listingId"`
+	OwnershipPeriodID *id.ID              `json:"ownershipPeriodId"`
+	RecurringFeeID    *id.ID              `json:"recurringFeeId"`
+	TriggerType       string              `json:"triggerType"`
+	Description       string              `json:"description"`
 }
 
 // PreviewLine is a line of a stay, an adjustment, what a deposit cost, or a fee.
 type PreviewLine struct {
-	Name           string          `json:"name"`
-	Type           PreviewLineType `json:"type"`
-	Party          *ledger.Party   `json:"party" enum:"owners,manager" doc:"Whose revenue it is; of a fee, who earns it."`
-	Status         LineStatus      `json:"status"`
-	Amount         money.Cents     `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
-	InactiveReason *string         `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`
-	Fee            bool            `json:"fee" doc:"Whether the line is of the fee that is previewed."`
-	Account        *AccountRef     `json:"account"`
-	RecurringFee   *FeeRef         `json:"recurringFee"`
-	Transaction    *TransactionRef `json:"transaction"`
+	Name           string              `json:"name"`
+	Type           PreviewLineType     `json:"type"`
+	Party          *ledger.Party       `json:"party" enum:"owners,manager" doc:"Whose revenue it is; of a fee, who earns it."`
+	Status         LineStatus          `json:"status"`
+	Amount         money.Cents         `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
+	InactiveReason *string             `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`
+	Fee            bool                `json:"fee" doc:"Whether the line is of the fee that is previewed."`
+	Account        *mapping.AccountRef `json:"account"`
+	RecurringFee   *FeeRef             `json:"recurringFee"`
+	Transaction    *TransactionRef     `json:"transaction"`
 
 	accountID id.ID
 }
@@ -127,9 +122,9 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	return out, nil
 }
 
-func refOf(accounts map[id.ID]account.Account, accountID id.ID) *AccountRef {
+func refOf(accounts map[id.ID]account.Account, accountID id.ID) *mapping.AccountRef {
 	if a, known := accounts[accountID]; known {
-		return &AccountRef{ID: a.ID, Name: a.Name}
+		return &mapping.AccountRef{ID: a.ID, Name: a.Name}
 	}
 	return nil
 }
@@ -171,7 +166,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		p := PreviewLine{Name: l.Type, Type: PreviewReservation, Amount: l.Amount}
-		reason := r.inactive(in.Mappings.Of(r, l.Type))
+		reason := r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type))
 		if at := posted[i]; at != nil {
 			p.Name, p.Party, p.accountID = at.label(), shown(at.party), at.accountID
 		} else if reason == "" {

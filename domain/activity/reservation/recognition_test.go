@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -19,7 +20,7 @@ import (
 )
 
 // recognized is a mapping with a recognition of its own.
-func recognized(m reservation.Mapping, r fee.Recognition) reservation.Mapping {
+func recognized(m mapping.Mapping, r fee.Recognition) mapping.Mapping {
 	m.RevenueRecognition = &r
 	return m
 }
@@ -28,7 +29,7 @@ func recognized(m reservation.Mapping, r fee.Recognition) reservation.Mapping {
 func cleaningAt(t *testing.T, r fee.Recognition) *reservation.Input {
 	t.Helper()
 	in := stayA(t)
-	in.Fees, in.Mappings = nil, mapped(recognized(mapping("cleaningFee", "4010", ledger.Owners), r))
+	in.Fees, in.Mappings = nil, mapped(recognized(mappingOf("cleaningFee", "4010", ledger.Owners), r))
 	return in
 }
 
@@ -106,8 +107,8 @@ func TestLinesWithTheirOwnRecognition(t *testing.T) {
 
 func TestMostSpecificMapping(t *testing.T) {
 	t.Parallel()
-	scoped := func(code, app, channel string) reservation.Mapping {
-		m := mapping("pet", code, ledger.Owners)
+	scoped := func(code, app, channel string) mapping.Mapping {
+		m := mappingOf("pet", code, ledger.Owners)
 		if app != "" {
 			m.AppID = &app
 		}
@@ -116,20 +117,20 @@ func TestMostSpecificMapping(t *testing.T) {
 		}
 		return m
 	}
-	all := []reservation.Mapping{
+	all := []mapping.Mapping{
 		scoped("0001", "", ""), scoped("0002", "", "airbnb"), scoped("0003", "pms", ""), scoped("0004", "pms", "AirBnB"),
-		{LineType: "pet", AppID: new("other"), Status: reservation.Unmapped},
+		{LineType: "pet", AppID: new("other"), Status: mapping.Unmapped},
 	}
 	for _, c := range []struct{ app, channel, want string }{
 		{"", "", "0001"}, {"", "vrbo", "0001"}, {"", "AIRBNB", "0002"}, {"other", "Airbnb", "0002"}, {"other", "", "0001"}, {"pms", "vrbo", "0003"}, {"pms", "airbnb", "0004"},
 	} {
 		r := reservation.Reservation{AppID: new(c.app), BookingPlatform: new(c.channel)}
-		if got := codeOf(*reservation.NewMappings(all).Of(&r, "pet").AccountID); got != c.want {
+		if got := codeOf(*mapping.NewSet(all).Of(r.AppID, r.BookingPlatform, "pet").AccountID); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.app, c.channel, got, c.want)
 		}
 	}
 	in := stayA(t)
-	in.Fees, in.Mappings = nil, mapped(reservation.Mapping{LineType: "cleaningFee", Status: reservation.Excluded}, reservation.Mapping{LineType: "tax", Status: reservation.Unmapped})
+	in.Fees, in.Mappings = nil, mapped(mapping.Mapping{LineType: "cleaningFee", Status: mapping.Excluded}, mapping.Mapping{LineType: "tax", Status: mapping.Unmapped})
 	want(t, reservation.Journal(in).Postings, "2026-01-29: 2000 1000.00 4000o -1000.00")
 }
 
@@ -264,8 +265,8 @@ func TestDeferralNetsToZero(t *testing.T) {
 		plain := balances()
 		recognitions := []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.BookedAt, fee.ProRata}
 		in.Mappings = mapped(
-			recognized(mapping("rent", "4000", ledger.Owners), rapid.SampledFrom(recognitions).Draw(r, "rent")),
-			recognized(mapping("tax", "2100", ledger.NoParty), rapid.SampledFrom(recognitions).Draw(r, "tax")))
+			recognized(mappingOf("rent", "4000", ledger.Owners), rapid.SampledFrom(recognitions).Draw(r, "rent")),
+			recognized(mappingOf("tax", "2100", ledger.NoParty), rapid.SampledFrom(recognitions).Draw(r, "tax")))
 		deferred := balances()
 		if deferred["2010"] != 0 {
 			r.Fatalf("%s stays deferred", deferred["2010"])

@@ -6,6 +6,7 @@
 package reservation
 
 import (
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
@@ -146,13 +147,13 @@ type Line struct {
 }
 
 // inactive is why a line of the reservation does not count, empty when it does.
-func (r *Reservation) inactive(m *Mapping) InactiveReason {
+func (r *Reservation) inactive(m *mapping.Mapping) InactiveReason {
 	switch {
 	case r.Status == Inactive:
 		return ReservationInactive
 	case r.Status == Canceled:
 		return ReservationCancelled
-	case m != nil && m.Status == Excluded:
+	case m != nil && m.Status == mapping.Excluded:
 		return LineTypeExcluded
 	default:
 		return ""
@@ -191,12 +192,12 @@ type Payment struct {
 }
 
 // settle fills in what follows from the mappings of the lines and from what deposits brought in.
-func (r *Reservation) settle(mappings Mappings, paid money.Cents) {
+func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	var total, adjusted money.Cents
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		l.Status, l.InactiveReason = LineActive, nil
-		if reason := r.inactive(mappings.Of(r, l.Type)); reason != "" {
+		if reason := r.inactive(mappings.Of(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
 			l.Status, l.InactiveReason = LineInactive, &reason
 			continue
 		}
@@ -240,7 +241,7 @@ type Issue struct {
 
 // issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
 // not have, nil for none: no day that it is recognised on and none of its nights is owned.
-func (r *Reservation) issues(mappings Mappings, ownerless *money.Cents) []Issue {
+func (r *Reservation) issues(mappings mapping.Set, ownerless *money.Cents) []Issue {
 	out := []Issue{}
 	if ownerless != nil {
 		out = append(out, Issue{Code: "ownershipPeriodMissing", Severity: "error", Context: map[string]any{
@@ -250,7 +251,7 @@ func (r *Reservation) issues(mappings Mappings, ownerless *money.Cents) []Issue 
 	seen := map[string]bool{}
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		if mappings.Of(r, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
+		if mappings.Of(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
 			continue
 		}
 		seen[l.Type] = true

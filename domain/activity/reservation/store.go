@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
@@ -204,7 +205,7 @@ func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
-	Mappings                  []Mapping
+	Mappings                  []mapping.Mapping
 }
 
 func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
@@ -423,8 +424,6 @@ func refused(err error) error {
 		return errDuplicateUniqueRef
 	case "reservation_adjustment_unique_ref":
 		return errDuplicateAdjustment
-	case "reservation_line_mapping_once":
-		return errDuplicateMapping
 	default:
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -24,6 +25,7 @@ func standard(t *testing.T) (x *apitest.Team, codes map[string]id.ID) {
 	t.Helper()
 	x = newTeam(t)
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	return x, byCode(x)
 }
 

@@ -3,8 +3,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
@@ -21,11 +19,6 @@ type standardAccount struct {
 	category   string
 	banking    BankingCategory
 	assignment Assignment
-}
-
-type standardMapping struct {
-	lineType, code string
-	party          *string
 }
 
 const (
@@ -93,21 +86,7 @@ func standardAccounts() []standardAccount {
 	}
 }
 
-func standardMappings() []standardMapping {
-	owners := "owners"
-	return []standardMapping{
-		{"rent", "4000", &owners},
-		{"cleaningFee", "4010", &owners},
-		{"guestFee", "4020", &owners},
-		{"damage", "4030", &owners},
-		{"discount", "4000", &owners},
-		{"other", "4020", &owners},
-		{"tax", "2100", nil},
-		{"cancellation", "4090", &owners},
-	}
-}
-
-// InstallStandard gives the team the recommended chart: categories, accounts, assignments and the mapping of reservation line types.
+// InstallStandard gives the team the recommended chart: categories, accounts and assignments.
 // It adds what is missing and changes nothing that is there: an account stands for its place in the chart when it plays the part, has the
 // code or has the name, in this order. Running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
@@ -149,29 +128,26 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	for holder, played := range parts {
 		audit.Note(tx, audit.Updated, audit.Account, holder, nil, map[string]any{"assignments": played})
 	}
-	mappings := map[id.ID]standardMapping{}
-	for _, m := range standardMappings() {
-		mapping := tx.NewID()
-		mappings[mapping] = m
-		writes = append(writes, db.Stmt{
-			SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, @party)
-				on conflict do nothing`,
-			Args: db.Args{"team": tx.Team, "id": mapping, "type": m.lineType, "account": have.codes[m.code], "party": m.party},
-		})
-	}
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("install the standard chart: %w", err)
 	}
-	made, err := db.Select[id.ID](ctx, tx, `select id from reservation_line_mapping where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": slices.Collect(maps.Keys(mappings))})
-	if err != nil {
-		return fmt.Errorf("read the new line mappings: %w", err)
-	}
-	for _, mapping := range made {
-		m := mappings[mapping]
-		audit.Note(tx, audit.Created, audit.LineMapping, mapping, nil, map[string]any{"lineType": m.lineType, "accountId": have.codes[m.code], "party": m.party})
-	}
 	return nil
+}
+
+// Standing are the team's accounts by the codes of the places in the standard chart that they stand for, as InstallStandard decides it. Places without
+// an account are absent.
+func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
+	have, err := readChart(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("read the chart: %w", err)
+	}
+	out := map[string]id.ID{}
+	for _, a := range standardAccounts() {
+		if holder := have.stand(a); !holder.IsZero() {
+			out[a.code] = holder
+		}
+	}
+	return out, nil
 }
 
 func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.Stmt {

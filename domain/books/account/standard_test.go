@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -76,6 +77,7 @@ func TestStandardChartTwiceAddsNothing(t *testing.T) {
 	x, _ := standard(t)
 	before := x.Fingerprint()
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	if after := x.Fingerprint(); after != before {
 		t.Errorf("changed:\n%s\n%s", before, after)
 	}
@@ -90,6 +92,7 @@ func TestStandardChartKeepsWhatTheTeamChanged(t *testing.T) {
 		Want(201)
 	x.Post("/accounts", object{"name": "Washing", "code": "4010", "type": "ledger", "categoryId": own}).Want(201)
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	r := x.Get("/accounts?search=4010").Want(200)
 	if r.Len("data") != 1 || r.String("data.0.name") != "Washing" {
 		t.Errorf("4010 is %s", r.Body)
@@ -106,6 +109,7 @@ func TestStandardChartKeepsWhatTheTeamChanged(t *testing.T) {
 	}
 	before := x.Fingerprint()
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	if after := x.Fingerprint(); after != before {
 		t.Errorf("the second run changed:\n%s\n%s", before, after)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
@@ -31,6 +32,7 @@ func newWorld(t *testing.T) *world {
 	w.rate = w.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15_000}).Want(201).ID("id")
 	useInTransaction(w.Team, w.rate)
 	w.Tx(account.InstallStandard)
+	w.Tx(mapping.InstallStandard)
 	w.fee, w.dependent = w.addFee("Cleaning", &w.rate), w.addFee("Management", nil)
 	w.Exec(`insert into fee_reference (team_id, fee_id, kind, name, target_fee_id) values (@team, @fee, 'fee', 'Cleaning', @target)`,
 		db.Args{"fee": w.dependent, "target": w.fee})

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -23,6 +24,7 @@ func newKeeping(t *testing.T) *keeping {
 	t.Helper()
 	k := &keeping{Team: newLedgerTeam(t)}
 	k.Tx(account.InstallStandard)
+	k.Tx(mapping.InstallStandard)
 	k.ada, k.bob, k.cabin = owner(k.Team, "Ada"), owner(k.Team, "Bob"), home(k.Team, "Cabin")
 	period(k.Team, k.cabin, k.ada, "", "").Want(202)
 	k.Work()
@@ -149,6 +151,7 @@ func TestOwnershipOutsideGeneralLedger(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	ada, cabin := owner(x, "Ada"), home(x, "Cabin")
 	x.Post("/reservations", object{"listingId": cabin, "checkIn": "2026-03-10", "checkOut": "2026-03-12", "lines": []object{
 		{"type": "rent", "amount": 100_000},

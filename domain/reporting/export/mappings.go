@@ -3,16 +3,16 @@ package export
 import (
 	"context"
 
-	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/mapping"
 	"stayledger/platform/db"
 	"stayledger/platform/render"
 )
 
 // mappingSelection are the filters of GET /reservations/line-mappings, and the columns.
 type mappingSelection struct {
-	reservation.MappingFilter
-	Sort    reservation.MappingSort `query:"sort" json:"sort,omitempty" doc:"Default lineType."`
-	Columns []mappingColumn         `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	mapping.Filter
+	Sort    mapping.Sort    `query:"sort" json:"sort,omitempty" doc:"Default lineType."`
+	Columns []mappingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
 // mappingColumn is a column of the CSV.
@@ -45,10 +45,10 @@ func mappingsCSV() Declaration[mappingSelection] {
 		Doc:     "One row per mapping, unmapped line types included. An empty appId or channel means every one.",
 		Format:  CSV, Scopes: []string{"line-mappings:export"}, Name: "line-mappings",
 		Count: func(ctx context.Context, tx *db.Tx, s *mappingSelection) (Size, error) {
-			return countRows(ctx, tx, reservation.MappingQuery(tx, &s.MappingFilter))
+			return countRows(ctx, tx, mapping.Query(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *mappingSelection, out *Sink) error {
-			return rowList{columns: chosen(mappingColumns, s.Columns), query: reservation.MappingQuery(tx, &s.MappingFilter), sort: string(s.Sort)}.write(ctx, tx, out)
+			return rowList{columns: chosen(mappingColumns, s.Columns), query: mapping.Query(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -75,6 +76,9 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers, Scopes: scopes})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		if err := mapping.InstallStandard(ctx, tx); err != nil {
 			return err
 		}
 		type row struct {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
@@ -42,6 +43,9 @@ func booksIn(tb testing.TB, d *db.DB) *books {
 	b.listing = id.New(b.DB.Now())
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		if err := mapping.InstallStandard(ctx, tx); err != nil {
 			return err
 		}
 		type row struct {

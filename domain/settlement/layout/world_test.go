@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/apitest"
@@ -32,6 +33,7 @@ func newTeam(t *testing.T) *team {
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Endpoints: slices.Concat(layout.Part().Endpoints, account.Part(nil).Endpoints),
 	})
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	w := &team{Team: x, t: t, codes: map[string]id.ID{}}
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		type coded struct {

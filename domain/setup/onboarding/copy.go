@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/fee"
-	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/settlement/layout"
@@ -19,7 +19,7 @@ import (
 type settings struct {
 	chart    *account.Chart
 	rates    []tax.Rate
-	mappings []reservation.Mapping
+	mappings []mapping.Mapping
 	fees     []fee.Fee
 	layouts  []layout.Design
 }
@@ -29,7 +29,7 @@ func readSettings(ctx context.Context, tx *db.Tx, from id.ID) (s settings, err e
 		var errs [5]error
 		s.chart, errs[0] = account.ReadChart(ctx, tx, from)
 		s.rates, errs[1] = tax.InUse(ctx, tx, from)
-		s.mappings, errs[2] = reservation.AllMappings(ctx, tx, from)
+		s.mappings, errs[2] = mapping.All(ctx, tx, from)
 		s.fees, errs[3] = fee.InUse(ctx, tx, from)
 		s.layouts, errs[4] = layout.All(ctx, tx, from)
 		return errors.Join(errs[:]...)
@@ -68,7 +68,7 @@ func copySettings(ctx context.Context, tx *db.Tx, from id.ID, include []Copied) 
 		}
 	}
 	if included(LineMappings) {
-		if err := reservation.CopyMappings(ctx, tx, s.mappings, accounts); err != nil {
+		if err := mapping.Copy(ctx, tx, s.mappings, accounts); err != nil {
 			return err
 		}
 	}

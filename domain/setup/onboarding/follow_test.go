@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -34,6 +35,7 @@ func newBooks(t *testing.T) *books {
 		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	b := &books{Team: x, t: t, codes: codesOf(x)}
 	owner := id.New(x.DB.Now())
 	x.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, 'O', 'owner', 'Owner', now(), now())`,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
@@ -147,6 +148,9 @@ func (h handler) install(ctx context.Context, tx *db.Tx, in *Init) error {
 
 func installStandard(ctx context.Context, tx *db.Tx) error {
 	if err := account.InstallStandard(ctx, tx); err != nil {
+		return err
+	}
+	if err := mapping.InstallStandard(ctx, tx); err != nil {
 		return err
 	}
 	return layout.InstallStandard(ctx, tx)

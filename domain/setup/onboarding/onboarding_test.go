@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
@@ -24,7 +25,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(onboarding.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
-			fee.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, recurring.Part().Endpoints, layout.Part().Endpoints),
+			fee.Part().Endpoints, mapping.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, recurring.Part().Endpoints, layout.Part().Endpoints),
 		Handlers: onboarding.Part(nil).Handlers,
 	})
 }

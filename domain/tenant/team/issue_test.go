@@ -3,6 +3,7 @@ package team_test
 import (
 	"testing"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -19,6 +20,7 @@ func TestATeamTellsWhichAssignmentsItLacks(t *testing.T) {
 		t.Errorf("a team without a chart: %s", r.String("issues"))
 	}
 	x.Tx(account.InstallStandard)
+	x.Tx(mapping.InstallStandard)
 	if r := x.Get("/team").Want(200); r.Len("issues") != 0 {
 		t.Errorf("a team with the standard chart: %s", r.String("issues"))
 	}

@@ -1,11 +1,9 @@
 package reservation_test
 
 import (
-	"strconv"
 	"testing"
 
 	"stayledger/platform/apierr"
-	"stayledger/platform/id"
 )
 
 const mappings = "/reservations/line-mappings"
@@ -62,50 +60,6 @@ func TestLineMappings(t *testing.T) {
 	b.Delete(unmapped+"?dryRun=true").WantError(apierr.CodeBadRequest, "")
 	b.Post(mappings+"?dryRun=true", object{"lineType": "x"}).WantError(apierr.CodeBadRequest, "")
 	b.Delete(unmapped+"?dryRun=true").WantError(apierr.CodeBadRequest, "")
-}
-
-func TestLineMappingRefusalsAndList(t *testing.T) {
-	t.Parallel()
-	b := newBooks(t)
-	rent := b.account("4000")
-	b.Post(mappings, object{"lineType": "rent", "accountId": rent}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
-	b.Post(mappings, object{"lineType": "rent", "channel": "Vrbo", "accountId": rent, "party": "owners"}).Want(201)
-	b.Post(mappings, object{"lineType": "rent", "channel": "VRBO", "accountId": rent}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
-	b.Post(mappings, object{"lineType": "rent", "appId": "pms", "accountId": rent}).Want(201)
-	b.Post(mappings, object{"lineType": "sauna"}).Want(201)
-	mapped := b.Post(mappings, object{"lineType": "sauna", "accountId": b.account("4020")}).Want(201)
-	unknown := id.New(b.DB.Now()).String()
-	for issue, body := range map[[2]string]object{
-		{"required", "accountId"}:      {"lineType": "x", "status": "mapped"},
-		{"notFound", "accountId"}:      {"lineType": "x", "accountId": unknown},
-		{"contradiction", "accountId"}: {"lineType": "x", "status": "excluded", "accountId": rent},
-		{"length", "lineType"}:         {"lineType": ""},
-	} {
-		b.Post(mappings, body).WantError(apierr.CodeBadRequest, "").WantIssue(issue[0], issue[1])
-	}
-	b.Get(mappings+"/"+unknown).WantError(apierr.CodeNotFound, "")
-	b.Put(mappings+"/"+unknown, object{}).WantError(apierr.CodeNotFound, "")
-	b.Delete(mappings+"/"+unknown).WantError(apierr.CodeNotFound, "")
-	foreign := newBooks(t)
-	foreign.Get(mappings+"/"+mapped.String("id")).WantError(apierr.CodeNotFound, "")
-	for query, want := range map[string]string{
-		"lineType=rent":                                "3",
-		"lineType=rent&channel=vrbo":                   "1",
-		"lineType=rent&channel=null":                   "2",
-		"lineType=rent&appId=pms,null&sort=-createdAt": "3",
-		"appId=pms":                                    "1",
-		"status=mapped&lineType=sauna":                 "1",
-		"accountIds=" + rent.String():                  "4",
-		"search=SAUN":                                  "1",
-		"search=vrb":                                   "1",
-	} {
-		if got := b.Get(mappings + "?" + query).Want(200); strconv.Itoa(got.Len("data")) != want {
-			t.Errorf("%s: %s", query, got.Body)
-		}
-	}
-	if got := b.Put(mappings+"/"+mapped.String("id"), object{"accountId": nil}).Want(200); got.String("status") != "unmapped" {
-		t.Errorf("%s", got.Body)
-	}
 }
 
 // A lock keeps a journal as it is when its mapping changes, and the reservation says so.

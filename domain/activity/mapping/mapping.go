@@ -1,4 +1,6 @@
-package reservation
+// Package mapping owns where lines of reservations are posted: an account, a party and a recognition for each type of line, for all reservations or
+// those of an app or a channel. A type that arrives without a mapping is noted as one and waits for it.
+package mapping
 
 import (
 	"strings"
@@ -11,20 +13,20 @@ import (
 )
 
 // MappingStatus says what becomes of lines of a type.
-type MappingStatus string
+type Status string
 
 // The statuses of a mapping.
 const (
 	// Mapped lines are posted to the account.
-	Mapped MappingStatus = "mapped"
+	Mapped Status = "mapped"
 	// Unmapped types arrived without a mapping and wait for one; their lines are not posted.
-	Unmapped MappingStatus = "unmapped"
+	Unmapped Status = "unmapped"
 	// Excluded lines are no part of the books and of what the guest owes.
-	Excluded MappingStatus = "excluded"
+	Excluded Status = "excluded"
 )
 
 // Enum lists the statuses.
-func (MappingStatus) Enum() []string {
+func (Status) Enum() []string {
 	return []string{string(Mapped), string(Unmapped), string(Excluded)}
 }
 
@@ -34,7 +36,7 @@ type Mapping struct {
 	AppID              *string          `json:"appId" doc:"Null means every app."`
 	LineType           string           `json:"lineType"`
 	Channel            *string          `json:"channel" doc:"Booking platform, case aside; null means every channel."`
-	Status             MappingStatus    `json:"status"`
+	Status             Status           `json:"status"`
 	AccountID          *id.ID           `json:"accountId" doc:"Null unless mapped."`
 	Account            *AccountRef      `json:"account"`
 	Party              *ledger.Party    `json:"party" enum:"owners,manager" doc:"Whose revenue it is; null means nobody's, such as tax."`
@@ -44,7 +46,7 @@ type Mapping struct {
 }
 
 // Posts is the party as entries state it.
-func (m *Mapping) posts() ledger.Party {
+func (m *Mapping) Posts() ledger.Party {
 	if m.Party == nil {
 		return ledger.NoParty
 	}
@@ -55,30 +57,41 @@ func (m *Mapping) posts() ledger.Party {
 type scope struct{ app, channel, lineType string }
 
 func (m *Mapping) scope() scope {
-	return scope{deref(m.AppID), strings.ToLower(deref(m.Channel)), m.LineType}
+	return scopeOf(m.AppID, m.Channel, m.LineType)
 }
 
-// scopes are the scopes that hold for a line type of a reservation, the most specific first.
-func (r *Reservation) scopes(lineType string) [4]scope {
-	app, channel := deref(r.AppID), strings.ToLower(deref(r.BookingPlatform))
-	return [4]scope{{app, channel, lineType}, {app, "", lineType}, {"", channel, lineType}, {"", "", lineType}}
+func scopeOf(app, channel *string, lineType string) scope {
+	s := scope{lineType: lineType}
+	if app != nil {
+		s.app = *app
+	}
+	if channel != nil {
+		s.channel = strings.ToLower(*channel)
+	}
+	return s
+}
+
+// alike are the scopes that hold where this one does, the most specific first.
+func (s scope) alike() [4]scope {
+	return [4]scope{s, {s.app, "", s.lineType}, {"", s.channel, s.lineType}, {"", "", s.lineType}}
 }
 
 // Mappings are all mappings of a team.
-type Mappings struct{ byScope map[scope]*Mapping }
+type Set struct{ byScope map[scope]*Mapping }
 
 // NewMappings makes mappings findable.
-func NewMappings(all []Mapping) Mappings {
-	m := Mappings{byScope: make(map[scope]*Mapping, len(all))}
+func NewSet(all []Mapping) Set {
+	m := Set{byScope: make(map[scope]*Mapping, len(all))}
 	for i := range all {
 		m.byScope[all[i].scope()] = &all[i]
 	}
 	return m
 }
 
-// Of is the mapping that decides on lines of a type, nil when nobody has mapped it: an unmapped row decides nothing.
-func (m Mappings) Of(r *Reservation, lineType string) *Mapping {
-	for _, s := range r.scopes(lineType) {
+// Of is the mapping that decides on lines of a type that came from an app over a channel, nil when nobody has mapped it: an unmapped row decides
+// nothing.
+func (m Set) Of(app, channel *string, lineType string) *Mapping {
+	for _, s := range scopeOf(app, channel, lineType).alike() {
 		if found := m.byScope[s]; found != nil && found.Status != Unmapped {
 			return found
 		}
@@ -86,9 +99,9 @@ func (m Mappings) Of(r *Reservation, lineType string) *Mapping {
 	return nil
 }
 
-// knows reports whether somebody can find the line type among the mappings.
-func (m Mappings) knows(r *Reservation, lineType string) bool {
-	for _, s := range r.scopes(lineType) {
+// Knows reports whether somebody can find the line type among the mappings.
+func (m Set) Knows(app, channel *string, lineType string) bool {
+	for _, s := range scopeOf(app, channel, lineType).alike() {
 		if m.byScope[s] != nil {
 			return true
 		}
@@ -96,14 +109,10 @@ func (m Mappings) knows(r *Reservation, lineType string) bool {
 	return false
 }
 
-// unknown are the line types of a reservation that no row of the mappings names.
-func (m Mappings) unknown(r *Reservation) (types []string) {
-	for i := range r.Lines {
-		if l := &r.Lines[i]; l.AccountID == nil && !m.knows(r, l.Type) {
-			types = append(types, l.Type)
-		}
-	}
-	return types
+// AccountRef names an account.
+type AccountRef struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
 }
 
-var errDuplicateMapping = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A mapping of this line type, app and channel exists")
+var errDuplicate = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A mapping of this line type, app and channel exists")

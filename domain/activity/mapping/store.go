@@ -1,4 +1,4 @@
-package reservation
+package mapping
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	mappingColumns = `m.id, m.app_id, m.line_type, m.channel, m.status, m.account_id, m.party, m.revenue_recognition, m.created_at, m.updated_at,
+	columns = `m.id, m.app_id, m.line_type, m.channel, m.status, m.account_id, m.party, m.revenue_recognition, m.created_at, m.updated_at,
 		case when a.id is not null then jsonb_build_object('id', a.id, 'name', a.name) end as account`
-	mappingTables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
+	tables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
 )
 
-func getMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
-	m, err := db.Get[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team and m.id = @id`+suffix,
+func get(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
+	m, err := db.Get[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
 		db.Args{"team": tx.Team, "id": mappingID})
 	if errors.Is(err, db.ErrNoRows) {
 		return nil, apierr.NotFound
@@ -29,11 +29,11 @@ func getMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) 
 	return &m, err
 }
 
-const insertMapping = `
+const insert = `
 	insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition, created_at, updated_at)
 	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at) `
 
-const upsertMapping = insertMapping + `
+const upsert = insert + `
 	on conflict (team_id, id) do update set app_id = excluded.app_id, line_type = excluded.line_type, channel = excluded.channel,
 		status = excluded.status, account_id = excluded.account_id, party = excluded.party, revenue_recognition = excluded.revenue_recognition,
 		updated_at = excluded.updated_at`
@@ -45,14 +45,17 @@ func (m *Mapping) args(tx *db.Tx) db.Args {
 	}
 }
 
-func saveMapping(ctx context.Context, tx *db.Tx, m *Mapping) error {
-	_, err := tx.Exec(ctx, upsertMapping, m.args(tx))
-	return refused(err)
+func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
+	_, err := tx.Exec(ctx, upsert, m.args(tx))
+	if db.Constraint(err) == "reservation_line_mapping_once" {
+		return errDuplicate
+	}
+	return err
 }
 
 // AllMappings are the line mappings of a team that is in sight.
-func AllMappings(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
-	found, err := db.Select[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
+func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
+	found, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
 	if err != nil {
 		return nil, fmt.Errorf("read the line mappings of a team: %w", err)
 	}
@@ -61,7 +64,7 @@ func AllMappings(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) 
 
 // CopyMappings adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
 // again adds nothing.
-func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
+func Copy(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
 	var writes []db.Stmt
 	var made []id.ID
 	for _, m := range from {
@@ -74,7 +77,7 @@ func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[i
 		}
 		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
 		made = append(made, m.ID)
-		writes = append(writes, db.Stmt{SQL: insertMapping + "on conflict do nothing", Args: m.args(tx)})
+		writes = append(writes, db.Stmt{SQL: insert + "on conflict do nothing", Args: m.args(tx)})
 	}
 	if writes == nil {
 		return nil
@@ -82,24 +85,24 @@ func CopyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[i
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("copy line mappings: %w", err)
 	}
-	return tellMade(ctx, tx, made)
+	return noteMade(ctx, tx, made)
 }
 
-// tellMade notes which of some mappings are there now; the others were there before.
-func tellMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	made, err := db.Select[Mapping](ctx, tx, `select `+mappingColumns+` from `+mappingTables+` where m.team_id = @team and m.id = any(@ids)`,
+// noteMade notes which of some mappings are there now; the others were there before.
+func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	made, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("read new line mappings: %w", err)
 	}
 	for i := range made {
-		tellMapping(tx, nil, &made[i])
+		note(tx, nil, &made[i])
 	}
 	return nil
 }
 
-// tellMapping notes what became of a mapping, which is nil where there is none.
-func tellMapping(tx *db.Tx, before, after *Mapping) {
+// note notes what became of a mapping, which is nil where there is none.
+func note(tx *db.Tx, before, after *Mapping) {
 	type view struct {
 		*Mapping
 		Account *struct{} `json:"account,omitempty"`
@@ -121,12 +124,12 @@ func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
 		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id returning id`,
 		db.Args{"team": tx.Team, "line_type": m.LineType, "app_id": m.AppID, "channel": m.Channel, "id": m.ID})
 	for _, unmapped := range gone {
-		tellMapping(tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil)
+		note(tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil)
 	}
 	return err
 }
 
-func removeMapping(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
+func erase(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": mappingID})
 	return err
 }
@@ -141,26 +144,22 @@ func mappedBy(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
 		order by r.id`, db.Args{"team": tx.Team, "app_id": m.AppID, "channel": m.Channel, "line_type": m.LineType})
 }
 
-// noteUnknown makes unmapped mappings of the line types that no mapping names, each of the app it came from.
-func noteUnknown(ctx context.Context, tx *db.Tx, loaded []Input) error {
-	var unknown []scope
-	for i := range loaded {
-		r := &loaded[i].Reservation
-		for _, lineType := range loaded[i].Mappings.unknown(r) {
-			unknown = append(unknown, scope{app: deref(r.AppID), lineType: lineType})
-		}
-	}
+// UnmappedLine is a type of line, of an app, that no mapping names.
+type UnmappedLine struct{ AppID, LineType string }
+
+// AddUnmapped makes unmapped mappings of types of lines.
+func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 	if len(unknown) == 0 {
 		return nil
 	}
 	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a ring.
-	slices.SortFunc(unknown, func(a, b scope) int {
-		return strings.Compare(a.app+"\x00"+a.lineType, b.app+"\x00"+b.lineType)
+	slices.SortFunc(unknown, func(a, b UnmappedLine) int {
+		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)
 	})
 	unknown = slices.Compact(unknown)
 	ids, apps, types := make([]id.ID, len(unknown)), make([]string, len(unknown)), make([]string, len(unknown))
 	for i, s := range unknown {
-		ids[i], apps[i], types[i] = tx.NewID(), s.app, s.lineType
+		ids[i], apps[i], types[i] = tx.NewID(), s.AppID, s.LineType
 	}
 	made, err := db.Select[id.ID](ctx, tx, `
 		insert into reservation_line_mapping (team_id, id, app_id, line_type, status, created_at, updated_at)
@@ -172,11 +171,11 @@ func noteUnknown(ctx context.Context, tx *db.Tx, loaded []Input) error {
 	}
 	for i := range unknown {
 		if slices.Contains(made, ids[i]) {
-			m := &Mapping{ID: ids[i], LineType: unknown[i].lineType, Status: Unmapped}
-			if app := unknown[i].app; app != "" {
+			m := &Mapping{ID: ids[i], LineType: unknown[i].LineType, Status: Unmapped}
+			if app := unknown[i].AppID; app != "" {
 				m.AppID = &app
 			}
-			tellMapping(tx, nil, m)
+			note(tx, nil, m)
 		}
 	}
 	return nil

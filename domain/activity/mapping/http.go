@@ -1,4 +1,4 @@
-package reservation
+package mapping
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-func mappingEndpoints() []api.Endpoint {
+func endpoints() []api.Endpoint {
 	const tag = "Reservation line mappings"
 	read, write := []string{"line-mappings:read"}, []string{"line-mappings:write"}
 	const path = "/reservations/line-mappings"
@@ -25,45 +25,45 @@ func mappingEndpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: path, ID: "listReservationLineMappings", Tag: tag, Summary: "List line mappings", Scopes: read,
 			Doc: "Line types that arrived without a mapping are listed with the status unmapped.",
-		}, listMappings),
+		}, list),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneStatement: true,
 			Doc: "Fails with 404.",
-		}, readMapping),
+		}, one),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type", Scopes: write, Status: 201,
 			Exclusive: true,
 			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
 				"mapped type without one, with 409 when the type is mapped for the app and channel already (reason duplicateName)." + follows,
-		}, createMapping),
+		}, create),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping", Scopes: write,
 			Exclusive: true,
 			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
-		}, updateMapping),
+		}, update),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: path + "/{id}", ID: "deleteReservationLineMapping", Tag: tag, Summary: "Delete a line mapping",
 			Exclusive: true,
 			Scopes:    write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
-		}, deleteMapping),
+		}, remove),
 	}
 }
 
 // MappingFilter selects line mappings: the query parameters of the list and the body of its export alike.
-type MappingFilter struct {
-	AppID      []string      `query:"appId" json:"appId,omitempty" doc:"null selects the mappings for every app."`
-	LineType   []string      `query:"lineType" json:"lineType,omitempty"`
-	Channel    []string      `query:"channel" json:"channel,omitempty" doc:"Case aside; null selects the mappings for every channel."`
-	Status     MappingStatus `query:"status" json:"status,omitempty"`
-	AccountIDs page.Refs     `query:"accountIds" json:"accountIds,omitempty"`
-	Search     string        `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
+type Filter struct {
+	AppID      []string  `query:"appId" json:"appId,omitempty" doc:"null selects the mappings for every app."`
+	LineType   []string  `query:"lineType" json:"lineType,omitempty"`
+	Channel    []string  `query:"channel" json:"channel,omitempty" doc:"Case aside; null selects the mappings for every channel."`
+	Status     Status    `query:"status" json:"status,omitempty"`
+	AccountIDs page.Refs `query:"accountIds" json:"accountIds,omitempty"`
+	Search     string    `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
 // MappingQuery is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
-func MappingQuery(tx *db.Tx, f *MappingFilter) page.Query {
+func Query(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: mappingColumns, From: mappingTables, Default: "lineType", ID: "m.id",
-		Sorts: mappingSorts,
+		Columns: columns, From: tables, Default: "lineType", ID: "m.id",
+		Sorts: sorts,
 	}
 	q.And("m.team_id = @team", db.Args{"team": tx.Team})
 	q.Texts("m.app_id", f.AppID)
@@ -75,82 +75,88 @@ func MappingQuery(tx *db.Tx, f *MappingFilter) page.Query {
 	return q
 }
 
-var mappingSorts = page.Sorts{
+var sorts = page.Sorts{
 	{Name: "lineType", Expr: "m.line_type", Text: true}, {Name: "status", Expr: "m.status"}, {Name: "createdAt", Expr: "m.created_at"},
 }
 
 // MappingSort is an order of line mappings.
-type MappingSort string
+type Sort string
 
 // Enum lists the orders.
-func (MappingSort) Enum() []string { return mappingSorts.Enum() }
+func (Sort) Enum() []string { return sorts.Enum() }
 
-type listMappingsInput struct {
+type listInput struct {
 	page.Params
-	Sort MappingSort `query:"sort" default:"lineType"`
-	MappingFilter
+	Sort Sort `query:"sort" default:"lineType"`
+	Filter
 }
 
-func listMappings(ctx context.Context, tx *db.Tx, in *listMappingsInput) (*page.Page[Mapping], error) {
-	return page.List[Mapping](ctx, tx, MappingQuery(tx, &in.MappingFilter), in.Params, in.Sort)
+func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Mapping], error) {
+	return page.List[Mapping](ctx, tx, Query(tx, &in.Filter), in.Params, in.Sort)
 }
 
-func readMapping(ctx context.Context, tx *db.Tx, in *byID) (*Mapping, error) {
-	return getMapping(ctx, tx, in.ID, "")
+func one(ctx context.Context, tx *db.Tx, in *oneInput) (*Mapping, error) {
+	return get(ctx, tx, in.ID, "")
 }
 
 // MappingTerms are the fields of a mapping beside its line type.
-type MappingTerms struct {
+type Terms struct {
 	AppID              api.Opt[string]          `json:"appId,omitzero" minLength:"1" maxLength:"100"`
 	Channel            api.Opt[string]          `json:"channel,omitzero" minLength:"1" maxLength:"100"`
-	Status             *MappingStatus           `json:"status,omitempty" doc:"Absent: mapped when there is an account, else unmapped."`
+	Status             *Status                  `json:"status,omitempty" doc:"Absent: mapped when there is an account, else unmapped."`
 	AccountID          api.Opt[id.ID]           `json:"accountId,omitzero"`
 	Party              api.Opt[ledger.Party]    `json:"party,omitzero" enum:"owners,manager"`
 	RevenueRecognition api.Opt[fee.Recognition] `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
 }
 
 // CreateMapping is the body of a new mapping.
-type CreateMapping struct {
+type Create struct {
 	LineType string `json:"lineType" minLength:"1" maxLength:"100"`
-	MappingTerms
+	Terms
 }
 
 // UpdateMapping is the body of a changed mapping; what is absent stays.
-type UpdateMapping struct {
+type Update struct {
 	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100"`
-	MappingTerms
+	Terms
 }
 
-type createMappingInput struct{ Body CreateMapping }
+type oneInput struct {
+	ID id.ID `path:"id"`
+}
 
-func createMapping(ctx context.Context, tx *db.Tx, in *createMappingInput) (*Mapping, error) {
+type createInput struct{ Body Create }
+
+func create(ctx context.Context, tx *db.Tx, in *createInput) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 	m := &Mapping{ID: tx.NewID(), LineType: in.Body.LineType, CreatedAt: day.At(tx.Now)}
-	return remap(ctx, tx, nil, m, &in.Body.MappingTerms)
+	return remap(ctx, tx, nil, m, &in.Body.Terms)
 }
 
-type updateMappingInput struct {
+type updateInput struct {
 	ID   id.ID `path:"id"`
-	Body UpdateMapping
+	Body Update
 }
 
-func updateMapping(ctx context.Context, tx *db.Tx, in *updateMappingInput) (*Mapping, error) {
+func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
-	m, err := getMapping(ctx, tx, in.ID, " for update of m")
+	m, err := get(ctx, tx, in.ID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
 	old := *m
-	keep(&m.LineType, in.Body.LineType)
-	return remap(ctx, tx, &old, m, &in.Body.MappingTerms)
+	if in.Body.LineType != nil {
+		m.LineType = *in.Body.LineType
+	}
+	return remap(ctx, tx, &old, m, &in.Body.Terms)
 }
 
 // remap checks and writes a mapping and lets the journals follow that it was or is about.
-func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *MappingTerms) (*Mapping, error) {
+func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping, error) {
 	m.apply(t)
 	if err := m.check(ctx, tx); err != nil {
 		return nil, err
@@ -159,17 +165,17 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *MappingTerms) (*M
 	if err := clearUnmapped(ctx, tx, m); err != nil {
 		return nil, err
 	}
-	if err := saveMapping(ctx, tx, m); err != nil {
+	if err := save(ctx, tx, m); err != nil {
 		return nil, err
 	}
-	tellMapping(tx, old, m)
+	note(tx, old, m)
 	if err := outdate(ctx, tx, old, m); err != nil {
 		return nil, err
 	}
-	return getMapping(ctx, tx, m.ID, "")
+	return get(ctx, tx, m.ID, "")
 }
 
-func (m *Mapping) apply(t *MappingTerms) {
+func (m *Mapping) apply(t *Terms) {
 	m.AppID, m.Channel, m.AccountID = t.AppID.Or(m.AppID), t.Channel.Or(m.Channel), t.AccountID.Or(m.AccountID)
 	m.Party, m.RevenueRecognition = t.Party.Or(m.Party), t.RevenueRecognition.Or(m.RevenueRecognition)
 	switch {
@@ -189,9 +195,9 @@ func (m *Mapping) apply(t *MappingTerms) {
 func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 	switch {
 	case m.Status == Mapped && m.AccountID == nil:
-		return apierr.BadRequest.At(issue("A mapped line type needs an account", "required", "accountId"))
+		return apierr.BadRequest.At(issueAt("A mapped line type needs an account", "required", "accountId"))
 	case m.Status != Mapped && m.AccountID != nil:
-		return apierr.BadRequest.At(issue("Only a mapped line type has an account", "contradiction", "accountId"))
+		return apierr.BadRequest.At(issueAt("Only a mapped line type has an account", "contradiction", "accountId"))
 	case m.AccountID == nil:
 		return nil
 	}
@@ -200,23 +206,23 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	if _, exists := found[*m.AccountID]; !exists {
-		return apierr.BadRequest.At(issue("Account does not exist", "notFound", "accountId"))
+		return apierr.BadRequest.At(issueAt("Account does not exist", "notFound", "accountId"))
 	}
 	return nil
 }
 
-func deleteMapping(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
-	m, err := getMapping(ctx, tx, in.ID, " for update of m")
+	m, err := get(ctx, tx, in.ID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
-	if err := removeMapping(ctx, tx, m.ID); err != nil {
+	if err := erase(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
-	tellMapping(tx, m, nil)
+	note(tx, m, nil)
 	return &api.None{}, outdate(ctx, tx, m)
 }
 
@@ -238,4 +244,8 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: slices.Compact(touched)},
 	})
 	return err
+}
+
+func issueAt(message, code string, path ...any) apierr.Issue {
+	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

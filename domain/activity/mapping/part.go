@@ -1,0 +1,18 @@
+package mapping
+
+import (
+	"stayledger/platform/api"
+	"stayledger/platform/parts"
+)
+
+// Callers know these schemas by the names of package reservation.
+var (
+	_ = api.PublishedUnder[Mapping]("reservation")
+	_ = api.PublishedAs[Create]("ReservationCreateMapping")
+	_ = api.PublishedAs[Update]("ReservationUpdateMapping")
+	_ = api.PublishedAs[Status]("ReservationMappingStatus")
+	_ = api.PublishedAs[Sort]("ReservationMappingSort")
+)
+
+// Part is the mappings of reservation lines.
+func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }

@@ -1,0 +1,57 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// standard is where the standard chart posts the types of lines, by the code of the account; tax is nobody's revenue.
+func standard() []struct {
+	lineType, code string
+	party          ledger.Party
+} {
+	return []struct {
+		lineType, code string
+		party          ledger.Party
+	}{
+		{"rent", "4000", ledger.Owners},
+		{"cleaningFee", "4010", ledger.Owners},
+		{"guestFee", "4020", ledger.Owners},
+		{"damage", "4030", ledger.Owners},
+		{"discount", "4000", ledger.Owners},
+		{"other", "4020", ledger.Owners},
+		{"tax", "2100", ledger.NoParty},
+		{"cancellation", "4090", ledger.Owners},
+	}
+}
+
+// InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has those. It changes nothing that is there:
+// running it again adds nothing.
+func InstallStandard(ctx context.Context, tx *db.Tx) error {
+	accounts, err := account.Standing(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var writes []db.Stmt
+	var made []id.ID
+	for _, m := range standard() {
+		if on := accounts[m.code]; !on.IsZero() {
+			mapping := tx.NewID()
+			made = append(made, mapping)
+			writes = append(writes, db.Stmt{
+				SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, nullif(@party, ''))
+					on conflict do nothing`,
+				Args: db.Args{"team": tx.Team, "id": mapping, "type": m.lineType, "account": on, "party": string(m.party)},
+			})
+		}
+	}
+	if err := tx.Pipeline(ctx, writes...); err != nil {
+		return fmt.Errorf("install the standard line mappings: %w", err)
+	}
+	return noteMade(ctx, tx, made)
+}
