@@ -28,7 +28,7 @@ var folders = []struct{ name, nouns string }{
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction recurring journal"},
 	{"settlement", "layout statement delivery payee payment payout"},
-	{"reporting", "report export"},
+	{"reporting", "report document export"},
 	{"setup", "onboarding"},
 }
 

@@ -24,7 +24,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
-	"stayledger/platform/render"
+	"stayledger/platform/pdf"
 	"stayledger/platform/seal"
 )
 
@@ -70,7 +70,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := render.UseFallbackFont(c.FallbackFonts); err != nil {
+	if err := pdf.UseFallbackFont(c.FallbackFonts); err != nil {
 		return nil, fmt.Errorf("--fallback-fonts: %w", err)
 	}
 	post, err := c.mail(log)

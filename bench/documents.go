@@ -12,8 +12,8 @@ import (
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"codeberg.org/go-pdf/fpdf"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 const (
@@ -32,7 +32,7 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	doc := onePage()
 	var ratios, ours, bases []float64
 	for range documentRounds {
-		own, err := drawn(func() error { return render.OwnerStatement(io.Discard, doc) })
+		own, err := drawn(func() error { return document.OwnerStatement(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
@@ -91,37 +91,37 @@ func (b *bed) zip(ctx context.Context, statements int) (peakMiB float64, took ti
 }
 
 // onePage is a statement as most are.
-func onePage() render.StatementDoc {
-	doc := render.StatementDoc{
+func onePage() document.StatementDoc {
+	doc := document.StatementDoc{
 		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-		Team: render.StatementTeam{
+		Team: document.StatementTeam{
 			Name: "Harbour & Pine Stays", Address: []string{"214 Commercial Street", "Portland, ME 04101"}, Email: "owners@example.com", Phone: "+1 207 555 0143",
 		},
-		Statement: render.StatementRef{ID: "7c3k9f2m", Status: "Published", PeriodStart: "2026-05-01", PeriodEnd: "2026-05-31"},
-		Listing:   render.StatementListing{Name: "Lighthouse Cottage", Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107"},
-		Owners:    []render.StatementOwner{{Name: "Margaret Ellison", Address: []string{"71 Spruce Hill Road", "Brunswick, ME 04011"}, SplitPercent: "100%", ShareCents: 419_550}},
-		Summary: []render.SummaryLine{
+		Statement: document.StatementRef{ID: "7c3k9f2m", Status: "Published", PeriodStart: "2026-05-01", PeriodEnd: "2026-05-31"},
+		Listing:   document.StatementListing{Name: "Lighthouse Cottage", Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107"},
+		Owners:    []document.StatementOwner{{Name: "Margaret Ellison", Address: []string{"71 Spruce Hill Road", "Brunswick, ME 04011"}, SplitPercent: "100%", ShareCents: 419_550}},
+		Summary: []document.SummaryLine{
 			{Label: "Balance start", Cents: 125_000},
 			{Label: "Net revenue", Cents: 623_874},
 			{Label: "Expenses", Cents: -79_324},
 			{Label: "Balance end", Cents: 544_550, Emphasis: true},
 			{Label: "Available balance", Cents: 419_550, Emphasis: true},
 		},
-		Reservations: render.ReservationTable{Columns: []string{"Rent", "Cleaning", "Fees", "Net revenue"}, Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000}},
+		Reservations: document.ReservationTable{Columns: []string{"Rent", "Cleaning", "Fees", "Net revenue"}, Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000}},
 	}
 	for i := range 12 {
 		date := "2026-05-" + strconv.Itoa(110 + i)[1:]
-		doc.Reservations.Rows = append(doc.Reservations.Rows, render.ReservationRow{
+		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
 			GuestName: "Guest Number " + strconv.Itoa(i), ConfirmationCode: "HMQ8XK2T" + strconv.Itoa(i), CheckIn: date, CheckOut: date, Nights: 1, Channel: "Airbnb",
 			Amounts: []money.Cents{100_000, 18_000, -20_000, 98_000},
 		})
-		doc.Expenses = append(doc.Expenses, render.StatementLine{Date: date, Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i), Cents: money.Cents(-28_450 - i)})
+		doc.Expenses = append(doc.Expenses, document.StatementLine{Date: date, Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i), Cents: money.Cents(-28_450 - i)})
 	}
 	return doc
 }
 
 // setPlainly sets the texts of a statement without any design.
-func setPlainly(w io.Writer, doc render.StatementDoc) error {
+func setPlainly(w io.Writer, doc document.StatementDoc) error {
 	pdf := fpdf.New(fpdf.OrientationPortrait, fpdf.UnitPoint, fpdf.PageSizeLetter, "")
 	pdf.SetCreationDate(doc.Created)
 	for style, font := range map[string][]byte{"": liberationsansregular.TTF, "B": liberationsansbold.TTF} {

@@ -1,4 +1,8 @@
-package render
+// Package csv writes typed cells as CSV that spreadsheets read as they are meant: amounts, dates and identifiers in one form, texts that no spreadsheet
+// takes for a formula.
+//
+// Equal input gives equal bytes. Nothing here reads a clock.
+package csv
 
 import (
 	"bufio"
@@ -43,13 +47,13 @@ type Column struct {
 }
 
 // ErrCell is what Row wraps when a value does not fit its column. The message names row and column, never the value.
-var ErrCell = errors.New("render: value does not fit the column")
+var ErrCell = errors.New("csv: value does not fit the column")
 
 const csvBuffer = 64 << 10
 
 // CSV writes RFC 4180 with CRLF in UTF-8, without a byte order mark, the header row first. Equal values give equal
 // bytes. The first error stays: later calls return it.
-type CSV struct {
+type Writer struct {
 	out     *bufio.Writer
 	columns []Column
 	line    []byte
@@ -60,8 +64,8 @@ type CSV struct {
 }
 
 // NewCSV begins a CSV. The header row is written with the first Row or Flush.
-func NewCSV(w io.Writer, columns []Column) *CSV {
-	return &CSV{out: bufio.NewWriterSize(w, csvBuffer), columns: columns}
+func NewWriter(w io.Writer, columns []Column) *Writer {
+	return &Writer{out: bufio.NewWriterSize(w, csvBuffer), columns: columns}
 }
 
 // Row writes one row, a value per column. Every kind takes nil and nil pointers as an empty cell. Otherwise
@@ -74,7 +78,7 @@ func NewCSV(w io.Writer, columns []Column) *CSV {
 //   - Text and ID take all of these, fmt.Stringer and named string types.
 //
 // A pointer counts as what it points to. A value that does not fit is ErrCell.
-func (c *CSV) Row(values ...any) error {
+func (c *Writer) Row(values ...any) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -101,7 +105,7 @@ func (c *CSV) Row(values ...any) error {
 }
 
 // Flush hands everything written so far to the underlying writer; without rows that is the header row.
-func (c *CSV) Flush() error {
+func (c *Writer) Flush() error {
 	c.head()
 	if c.err == nil {
 		c.err = c.out.Flush()
@@ -109,7 +113,7 @@ func (c *CSV) Flush() error {
 	return c.err
 }
 
-func (c *CSV) head() {
+func (c *Writer) head() {
 	if c.headed || c.err != nil {
 		return
 	}
@@ -124,7 +128,7 @@ func (c *CSV) head() {
 	c.end()
 }
 
-func (c *CSV) end() {
+func (c *Writer) end() {
 	if len(c.line) == 0 {
 		c.line = append(c.line, '"', '"') // a bare line break would not be read as a row of one empty cell
 	}

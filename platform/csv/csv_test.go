@@ -1,8 +1,8 @@
-package render_test
+package csv_test
 
 import (
 	"bytes"
-	"encoding/csv"
+	stdcsv "encoding/csv"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,19 +10,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
-func ExampleCSV() {
+func ExampleWriter() {
 	var file strings.Builder
-	w := render.NewCSV(&file, []render.Column{
-		{Name: "date", Kind: render.Date},
-		{Name: "description", Kind: render.Text},
-		{Name: "amount", Kind: render.Amount},
-		{Name: "currency", Kind: render.Currency},
+	w := csv.NewWriter(&file, []csv.Column{
+		{Name: "date", Kind: csv.Date},
+		{Name: "description", Kind: csv.Text},
+		{Name: "amount", Kind: csv.Amount},
+		{Name: "currency", Kind: csv.Currency},
 	})
 	_ = w.Row("2026-05-06", "=HYPERLINK(\"x\")", money.Cents(-28450), "usd")
 	_ = w.Flush()
@@ -32,10 +32,10 @@ func ExampleCSV() {
 	// 2026-05-06,"'=HYPERLINK(""x"")",-284.50,USD
 }
 
-func write(t *testing.T, columns []render.Column, rows ...[]any) string {
+func write(t *testing.T, columns []csv.Column, rows ...[]any) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := render.NewCSV(&b, columns)
+	w := csv.NewWriter(&b, columns)
 	for _, row := range rows {
 		if err := w.Row(row...); err != nil {
 			t.Fatal(err)
@@ -67,46 +67,46 @@ func TestCells(t *testing.T) {
 	d, cents, text, yes := day1(t), money.Cents(-5), "=x", true
 	one := id.New(time.Date(2026, 5, 31, 0, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
-		kind  render.Kind
+		kind  csv.Kind
 		value any
 		want  string
 	}{
-		{render.Amount, money.Cents(123450), "1234.50"},
-		{render.Amount, cents, "-0.05"},
-		{render.Amount, &cents, "-0.05"},
-		{render.Amount, (*money.Cents)(nil), ""},
-		{render.Amount, int64(100), "1.00"},
-		{render.Amount, 7, "0.07"},
-		{render.Amount, nil, ""},
-		{render.Date, d, "2026-05-31"},
-		{render.Date, &d, "2026-05-31"},
-		{render.Date, (*day.Day)(nil), ""},
-		{render.Date, "2026-05-31", "2026-05-31"},
-		{render.Integer, -3, "-3"},
-		{render.Integer, int64(1) << 60, "1152921504606846976"},
-		{render.Currency, "eur", "EUR"},
-		{render.Currency, money.Currency("usd"), "USD"},
-		{render.ID, one, one.String()},
-		{render.ID, &one, one.String()},
-		{render.ID, (*id.ID)(nil), ""},
-		{render.Bool, true, "true"},
-		{render.Bool, &yes, "true"},
-		{render.Text, "plain", "plain"},
-		{render.Text, &text, "'=x"},
-		{render.Text, (*string)(nil), ""},
-		{render.Text, status("published"), "published"},
-		{render.Text, &named{"-x"}, "'-x"},
-		{render.Text, (*named)(nil), ""},
-		{render.Text, money.Cents(-100), "-1.00"},
-		{render.Text, -4, "-4"},
-		{render.Text, "a,b", `"a,b"`},
-		{render.Text, "a;b", `"a;b"`},
-		{render.Text, `say "hi"`, `"say ""hi"""`},
-		{render.Text, "two\nlines", "\"two\nlines\""},
-		{render.Text, " padded ", `" padded "`},
-		{render.Text, "a\x00b\xffc", "a\uFFFDb\uFFFDc"},
+		{csv.Amount, money.Cents(123450), "1234.50"},
+		{csv.Amount, cents, "-0.05"},
+		{csv.Amount, &cents, "-0.05"},
+		{csv.Amount, (*money.Cents)(nil), ""},
+		{csv.Amount, int64(100), "1.00"},
+		{csv.Amount, 7, "0.07"},
+		{csv.Amount, nil, ""},
+		{csv.Date, d, "2026-05-31"},
+		{csv.Date, &d, "2026-05-31"},
+		{csv.Date, (*day.Day)(nil), ""},
+		{csv.Date, "2026-05-31", "2026-05-31"},
+		{csv.Integer, -3, "-3"},
+		{csv.Integer, int64(1) << 60, "1152921504606846976"},
+		{csv.Currency, "eur", "EUR"},
+		{csv.Currency, money.Currency("usd"), "USD"},
+		{csv.ID, one, one.String()},
+		{csv.ID, &one, one.String()},
+		{csv.ID, (*id.ID)(nil), ""},
+		{csv.Bool, true, "true"},
+		{csv.Bool, &yes, "true"},
+		{csv.Text, "plain", "plain"},
+		{csv.Text, &text, "'=x"},
+		{csv.Text, (*string)(nil), ""},
+		{csv.Text, status("published"), "published"},
+		{csv.Text, &named{"-x"}, "'-x"},
+		{csv.Text, (*named)(nil), ""},
+		{csv.Text, money.Cents(-100), "-1.00"},
+		{csv.Text, -4, "-4"},
+		{csv.Text, "a,b", `"a,b"`},
+		{csv.Text, "a;b", `"a;b"`},
+		{csv.Text, `say "hi"`, `"say ""hi"""`},
+		{csv.Text, "two\nlines", "\"two\nlines\""},
+		{csv.Text, " padded ", `" padded "`},
+		{csv.Text, "a\x00b\xffc", "a\uFFFDb\uFFFDc"},
 	} {
-		got := write(t, []render.Column{{Name: "n", Kind: render.Integer}, {Name: "v", Kind: c.kind}}, []any{1, c.value})
+		got := write(t, []csv.Column{{Name: "n", Kind: csv.Integer}, {Name: "v", Kind: c.kind}}, []any{1, c.value})
 		if want := "n,v\r\n1," + c.want + "\r\n"; got != want {
 			t.Errorf("%s %T %v: %q, want %q", c.kind, c.value, c.value, got, want)
 		}
@@ -115,18 +115,18 @@ func TestCells(t *testing.T) {
 
 func TestFormulasAreNeutralised(t *testing.T) {
 	t.Parallel()
-	column := []render.Column{{Name: "text", Kind: render.Text}}
+	column := []csv.Column{{Name: "text", Kind: csv.Text}}
 	for _, s := range []string{
 		"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\nx", "  =1", "\u00a0=1", "\u3000=1", "\ufeff=1", "\u200b=1", "\x01=1", "\v=1",
 		"＝1+1", "＋1", "－1", "＠x", "﹦1", "﹢1", "﹣1", "﹫x", "−1", " \u2003＝1", "=\xff",
 	} {
-		records, err := csv.NewReader(strings.NewReader(write(t, column, []any{s}))).ReadAll()
+		records, err := stdcsv.NewReader(strings.NewReader(write(t, column, []any{s}))).ReadAll()
 		if err != nil || len(records) != 2 || !strings.HasPrefix(records[1][0], "'") {
 			t.Errorf("%q is written as %q, %v", s, records, err)
 		}
 	}
 	for _, s := range []string{"", "a=1", "1-2", "O'Brien", "(=1)", "Ελένη", "9 - 5", "mail@example.org", "\"=1"} {
-		records, err := csv.NewReader(strings.NewReader(write(t, []render.Column{{Name: "a", Kind: render.ID}, column[0]}, []any{"x", s}))).ReadAll()
+		records, err := stdcsv.NewReader(strings.NewReader(write(t, []csv.Column{{Name: "a", Kind: csv.ID}, column[0]}, []any{"x", s}))).ReadAll()
 		if err != nil || records[1][1] != s {
 			t.Errorf("%q is written as %q, %v", s, records, err)
 		}
@@ -135,7 +135,7 @@ func TestFormulasAreNeutralised(t *testing.T) {
 
 func TestHeaderComesFirstAndAlone(t *testing.T) {
 	t.Parallel()
-	columns := []render.Column{{Name: "a,b", Kind: render.Text}, {Name: "c", Kind: render.Text}}
+	columns := []csv.Column{{Name: "a,b", Kind: csv.Text}, {Name: "c", Kind: csv.Text}}
 	if got := write(t, columns); got != "\"a,b\",c\r\n" {
 		t.Errorf("without rows %q", got)
 	}
@@ -147,37 +147,37 @@ func TestHeaderComesFirstAndAlone(t *testing.T) {
 func TestValuesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind  render.Kind
+		kind  csv.Kind
 		value any
 	}{
-		{render.Amount, "=1"},
-		{render.Amount, 1.5},
-		{render.Amount, true},
-		{render.Date, day.Day{}},
-		{render.Date, "31.05.2026"},
-		{render.Date, "=today()"},
-		{render.Date, money.Cents(1)},
-		{render.Integer, "1"},
-		{render.Integer, money.Cents(1)},
-		{render.Currency, "=us"},
-		{render.Currency, "dollars"},
-		{render.Currency, 1},
-		{render.Bool, "true"},
-		{render.Text, 1.5},
-		{render.Text, []string{"a"}},
+		{csv.Amount, "=1"},
+		{csv.Amount, 1.5},
+		{csv.Amount, true},
+		{csv.Date, day.Day{}},
+		{csv.Date, "31.05.2026"},
+		{csv.Date, "=today()"},
+		{csv.Date, money.Cents(1)},
+		{csv.Integer, "1"},
+		{csv.Integer, money.Cents(1)},
+		{csv.Currency, "=us"},
+		{csv.Currency, "dollars"},
+		{csv.Currency, 1},
+		{csv.Bool, "true"},
+		{csv.Text, 1.5},
+		{csv.Text, []string{"a"}},
 		{"other", "x"},
 	} {
-		w := render.NewCSV(&bytes.Buffer{}, []render.Column{{Name: "v", Kind: c.kind}})
+		w := csv.NewWriter(&bytes.Buffer{}, []csv.Column{{Name: "v", Kind: c.kind}})
 		err := w.Row(c.value)
-		if !errors.Is(err, render.ErrCell) || strings.Contains(err.Error(), "dollars") {
+		if !errors.Is(err, csv.ErrCell) || strings.Contains(err.Error(), "dollars") {
 			t.Errorf("%s %v: %v", c.kind, c.value, err)
 		}
 		if w.Row(nil) == nil || w.Flush() == nil {
 			t.Errorf("%s %v: the error does not stay", c.kind, c.value)
 		}
 	}
-	w := render.NewCSV(&bytes.Buffer{}, []render.Column{{Name: "v", Kind: render.Text}})
-	if err := w.Row("a", "b"); !errors.Is(err, render.ErrCell) {
+	w := csv.NewWriter(&bytes.Buffer{}, []csv.Column{{Name: "v", Kind: csv.Text}})
+	if err := w.Row("a", "b"); !errors.Is(err, csv.ErrCell) {
 		t.Errorf("too many values: %v", err)
 	}
 }
@@ -190,7 +190,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrorsAreReported(t *testing.T) {
 	t.Parallel()
-	w := render.NewCSV(fullDisk{}, []render.Column{{Name: "v", Kind: render.Text}})
+	w := csv.NewWriter(fullDisk{}, []csv.Column{{Name: "v", Kind: csv.Text}})
 	if err := w.Row("a"); err != nil {
 		t.Fatal(err)
 	}
@@ -199,16 +199,16 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	}
 }
 
-func FuzzCSVText(f *testing.F) {
+func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "a", "=1", "\"", "\r\n", "a\x00", "\xff", " ;=1", "＝"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out := write(t, []render.Column{{Name: "k", Kind: render.Integer}, {Name: "v", Kind: render.Text}}, []any{1, s})
+		out := write(t, []csv.Column{{Name: "k", Kind: csv.Integer}, {Name: "v", Kind: csv.Text}}, []any{1, s})
 		if !utf8.ValidString(out) || strings.Contains(out, "\x00") {
 			t.Fatalf("%q is written as %q", s, out)
 		}
-		records, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		records, err := stdcsv.NewReader(strings.NewReader(out)).ReadAll()
 		if err != nil || len(records) != 2 || len(records[1]) != 2 {
 			t.Fatalf("%q is read as %q, %v", s, records, err)
 		}

@@ -1,4 +1,4 @@
-package render
+package csv
 
 import (
 	"encoding/binary"
@@ -35,7 +35,7 @@ type rawCell func(line, value []byte) ([]byte, bool)
 // Raw writes one row of values in PostgreSQL's binary format with the object ids of their types, nil for an empty cell. It writes what Row
 // does for the same values: Amount and Integer take integers, Date dates, Instant timestamps with time zone, Bool booleans, Currency text,
 // Text and ID text, uuids and integers. All rows of a CSV have the same types.
-func (c *CSV) Raw(types []uint32, values [][]byte) error {
+func (c *Writer) Raw(types []uint32, values [][]byte) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -70,7 +70,7 @@ func (c *CSV) Raw(types []uint32, values [][]byte) error {
 }
 
 // prepare chooses how the cells of each column are written.
-func (c *CSV) prepare(types []uint32) error {
+func (c *Writer) prepare(types []uint32) error {
 	if len(types) != len(c.columns) {
 		return fmt.Errorf("%w: %d types for %d columns", ErrCell, len(types), len(c.columns))
 	}

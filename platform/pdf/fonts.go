@@ -1,4 +1,4 @@
-package render
+package pdf
 
 import (
 	"fmt"
@@ -8,21 +8,19 @@ import (
 
 	"codeberg.org/go-fonts/liberation/liberationsansbold"
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
-
-	"stayledger/platform/pdf"
 )
 
-// loadFonts parses the embedded fonts, which have Latin, Greek and Cyrillic, once per process.
-var loadFonts = sync.OnceValues(func() (*pdf.Fonts, error) {
-	regular, err := pdf.ParseFont("LiberationSans", liberationsansregular.TTF)
+// EmbeddedFonts parses the embedded fonts, which have Latin, Greek and Cyrillic, once per process.
+var EmbeddedFonts = sync.OnceValues(func() (*Fonts, error) {
+	regular, err := ParseFont("LiberationSans", liberationsansregular.TTF)
 	if err != nil {
-		return nil, fmt.Errorf("render: embedded font: %w", err)
+		return nil, fmt.Errorf("pdf: embedded font: %w", err)
 	}
-	bold, err := pdf.ParseFont("LiberationSans-Bold", liberationsansbold.TTF)
+	bold, err := ParseFont("LiberationSans-Bold", liberationsansbold.TTF)
 	if err != nil {
-		return nil, fmt.Errorf("render: embedded font: %w", err)
+		return nil, fmt.Errorf("pdf: embedded font: %w", err)
 	}
-	return &pdf.Fonts{Regular: regular, Bold: bold}, nil
+	return &Fonts{Regular: regular, Bold: bold}, nil
 })
 
 // usualFallbacks are where systems keep fonts for what the embedded ones lack: Chinese and Japanese, Korean, and smaller scripts and signs. Of
@@ -43,7 +41,7 @@ var fallback struct {
 
 	path  string
 	tried bool
-	fonts []*pdf.Font
+	fonts []*Font
 }
 
 // UseFallbackFont names the font file for characters that the embedded fonts lack, such as those of Chinese, Japanese and Korean; several are
@@ -52,7 +50,7 @@ var fallback struct {
 func UseFallbackFont(path string) error {
 	for _, one := range filepath.SplitList(path) {
 		if _, err := os.Stat(one); err != nil {
-			return fmt.Errorf("render: fallback font: %w", err)
+			return fmt.Errorf("pdf: fallback font: %w", err)
 		}
 	}
 	fallback.Lock()
@@ -61,8 +59,8 @@ func UseFallbackFont(path string) error {
 	return nil
 }
 
-// fallbackFonts may be none; the characters are then shown as boxes.
-func fallbackFonts() []*pdf.Font {
+// FallbackFonts are those for what the embedded ones lack; without any, the characters are shown as boxes.
+func FallbackFonts() []*Font {
 	fallback.Lock()
 	defer fallback.Unlock()
 	if fallback.tried {
@@ -82,7 +80,7 @@ func fallbackFonts() []*pdf.Font {
 			if err != nil {
 				continue
 			}
-			if font, err := pdf.ParseFont(fmt.Sprintf("Fallback%d", len(fallback.fonts)+1), ttf); err == nil {
+			if font, err := ParseFont(fmt.Sprintf("Fallback%d", len(fallback.fonts)+1), ttf); err == nil {
 				fallback.fonts = append(fallback.fonts, font)
 				break
 			}

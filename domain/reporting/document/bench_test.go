@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"io"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/platform/render"
+	"stayledger/domain/reporting/document"
 )
 
 func BenchmarkOwnerStatement(b *testing.B) {
@@ -15,12 +15,12 @@ func BenchmarkOwnerStatement(b *testing.B) {
 	doc.Expenses = doc.Expenses[:1]
 	doc.Reservations.Rows = doc.Reservations.Rows[:3]
 	doc.Owners[0].Name = "Ελένη Παπαδοπούλου"
-	if n := len(drawnPages(b, func(w io.Writer) error { return render.OwnerStatement(w, doc) })); n != 1 {
+	if n := len(drawnPages(b, func(w io.Writer) error { return document.OwnerStatement(w, doc) })); n != 1 {
 		b.Fatalf("%d pages", n)
 	}
 	before := processorTime(b)
 	for b.Loop() {
-		if err := render.OwnerStatement(io.Discard, doc); err != nil {
+		if err := document.OwnerStatement(io.Discard, doc); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func BenchmarkOwnerStatements(b *testing.B) {
 	before := processorTime(b)
 	for b.Loop() {
 		n += 500
-		if err := render.OwnerStatements(io.Discard, func(yield func(render.StatementDoc, error) bool) {
+		if err := document.OwnerStatements(io.Discard, func(yield func(document.StatementDoc, error) bool) {
 			for range 500 {
 				if !yield(doc, nil) {
 					return

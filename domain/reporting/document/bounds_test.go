@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
-	"stayledger/platform/render"
 )
 
 // Names and addresses may be as long as the service takes them. What is above the tables is not a table, and yet must not run off its page.
@@ -18,42 +18,42 @@ func TestNothingRunsOffThePage(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("W", 200)
 	address := []string{word, word, strings.Repeat("W", 100) + ", " + strings.Repeat("W", 30)}
-	owners := slices.Repeat([]render.StatementOwner{{Name: word, Address: address, SplitPercent: "25%", ShareCents: 1}}, 4)
-	facts := slices.Repeat([]render.Fact{{Label: word, Value: strings.Repeat("W", 1000)}}, 12)
+	owners := slices.Repeat([]document.StatementOwner{{Name: word, Address: address, SplitPercent: "25%", ShareCents: 1}}, 4)
+	facts := slices.Repeat([]document.Fact{{Label: word, Value: strings.Repeat("W", 1000)}}, 12)
 	for name, write := range map[string]func(io.Writer) error{
 		"owners": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Owners = owners
-			return render.OwnerStatement(w, doc)
+			return document.OwnerStatement(w, doc)
 		},
 		"everything": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Owners, doc.Listing.Name, doc.Listing.Address = owners, word, strings.Repeat("W", 500)
 			doc.Team.Name, doc.Team.Address = word, address
 			doc.Statement.Draft = true
-			return render.OwnerStatement(w, doc)
+			return document.OwnerStatement(w, doc)
 		},
 		"title": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Listing.Name = strings.Repeat("W", 5000)
-			return render.OwnerStatement(w, doc)
+			return document.OwnerStatement(w, doc)
 		},
 		"facts": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Facts, doc.Team.Address = facts, address
-			return render.Report(w, doc)
+			return document.Report(w, doc)
 		},
 		"long address": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Team.Address = slices.Repeat(address, 5)
-			return render.Report(w, doc)
+			return document.Report(w, doc)
 		},
 		"landscape": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Owners, doc.Listing.Name, doc.Team.Name, doc.Team.Address = owners, word, word, address
 			doc.Reservations.Columns = slices.Repeat([]string{"Verwaltungsgebühr"}, 11)
 			doc.Reservations.Rows[0].Amounts = slices.Repeat(doc.Reservations.Subtotal[:1], 11)
-			return render.OwnerStatement(w, doc)
+			return document.OwnerStatement(w, doc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestMonths(t *testing.T) {
 		"ru":    {"11.2025", "11.2025"},
 		"ja-JP": {"2025-11", "2025-11"},
 	} {
-		if long, short := render.MonthText("2025-11-01", locale), render.ShortMonthText("2025-11-30", locale); long != want[0] || short != want[1] {
+		if long, short := document.MonthText("2025-11-01", locale), document.ShortMonthText("2025-11-30", locale); long != want[0] || short != want[1] {
 			t.Errorf("%q: %q and %q, want %q", locale, long, short, want)
 		}
 	}
@@ -97,9 +97,9 @@ func TestPercentagesFollowTheLocale(t *testing.T) {
 	for locale, want := range map[string]string{"en-US": "33.333%", "de-DE": "33,333\u00a0%", "fr-CA": "33,333\u00a0%", "it": "33,333%", "ja-JP": "33.333%"} {
 		doc := sampleStatement()
 		doc.Locale, doc.Owners[0].SplitPercent = locale, "33.333%"
-		doc.Tables = []render.ReportTable{{
-			Title: "Shares", Columns: []render.ReportColumn{{"Owner", render.ReportText}, {"Share", render.ReportPercent}},
-			Rows: []render.ReportRow{{Cells: []any{"33.333% of all", "33.333%"}}},
+		doc.Tables = []document.ReportTable{{
+			Title: "Shares", Columns: []document.ReportColumn{{"Owner", document.ReportText}, {"Share", document.ReportPercent}},
+			Rows: []document.ReportRow{{Cells: []any{"33.333% of all", "33.333%"}}},
 		}}
 		all := slices.Concat(pages(t, doc)...)
 		beside := slices.ContainsFunc(all, func(s shown) bool { return strings.HasPrefix(s.text, want+" · ") })
@@ -114,17 +114,17 @@ func TestTheLanguageIsThatOfTheWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		locale string
-		labels render.StatementLabels
+		labels document.StatementLabels
 		want   string
 	}{
-		{"de-DE", render.StatementLabels{}, "en"},
-		{"en_GB", render.StatementLabels{}, "en-GB"},
-		{"de-DE", render.StatementLabels{Guest: "Gast"}, "de-DE"},
+		{"de-DE", document.StatementLabels{}, "en"},
+		{"en_GB", document.StatementLabels{}, "en-GB"},
+		{"de-DE", document.StatementLabels{Guest: "Gast"}, "de-DE"},
 	} {
 		var statement, report bytes.Buffer
 		doc, table := sampleStatement(), sampleReport(1)
 		doc.Locale, doc.Labels, table.Locale, table.Labels = c.locale, c.labels, c.locale, c.labels
-		if err := errors.Join(render.OwnerStatement(&statement, doc), render.Report(&report, table)); err != nil {
+		if err := errors.Join(document.OwnerStatement(&statement, doc), document.Report(&report, table)); err != nil {
 			t.Fatal(err)
 		}
 		for _, written := range []*bytes.Buffer{&statement, &report} {

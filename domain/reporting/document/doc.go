@@ -1,5 +1,4 @@
-// Package render turns plain data into the files people take away: CSV for spreadsheets, and PDF for owners and managers.
+// Package document is the look of what people take away on paper: owner statements and reports as PDF.
 //
-// Equal input gives equal bytes. Nothing here reads a clock or the network; the one file that may be read is the font for characters that the
-// embedded ones lack.
-package render
+// Equal input gives equal bytes. Nothing here reads a clock, the network or a file.
+package document

@@ -1,8 +1,10 @@
-package render
+package document
+
+import "stayledger/platform/pdf"
 
 // RegularWidth measures text in the regular font, in points.
 func RegularWidth(text string, size float64) float64 {
-	fonts, err := loadFonts()
+	fonts, err := pdf.EmbeddedFonts()
 	if err != nil {
 		panic(err)
 	}

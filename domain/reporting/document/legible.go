@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"strings"
@@ -84,7 +84,7 @@ func (l legible) has(r rune) bool {
 		return false
 	}
 	if l.fonts.Fallbacks == nil {
-		l.fonts.Fallbacks = fallbackFonts()
+		l.fonts.Fallbacks = pdf.FallbackFonts()
 	}
 	for _, font := range l.fonts.Fallbacks {
 		if font.Has(r) {

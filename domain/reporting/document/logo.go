@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,7 @@ import (
 )
 
 // ErrLogo is what rendering wraps when the logo is no PNG or JPEG, is damaged, or has over 8 million pixels.
-var ErrLogo = errors.New("render: logo cannot be read")
+var ErrLogo = errors.New("document: logo cannot be read")
 
 const logoWidth, logoHeight = 150.0, 48.0 // of its box
 

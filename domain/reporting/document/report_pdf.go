@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 // date, or when w fails.
 func Report(w io.Writer, doc ReportDoc) error {
 	if doc.Created.IsZero() {
-		return errors.New("render: report has no creation date")
+		return errors.New("document: report has no creation date")
 	}
-	shared, err := loadFonts()
+	shared, err := pdf.EmbeddedFonts()
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 	p.doc.End(p.sect)
 	p.footers()
 	if err := p.doc.Close(); err != nil {
-		return fmt.Errorf("render: report: %w", err)
+		return fmt.Errorf("document: report: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"bytes"
@@ -10,28 +10,28 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
-	"stayledger/platform/render"
 )
 
 func ExampleReport() {
 	var pdf bytes.Buffer
-	err := render.Report(&pdf, render.ReportDoc{
+	err := document.Report(&pdf, document.ReportDoc{
 		Title: "Trust reconciliation", Subtitle: "May 2026", Locale: "en-US", Currency: "USD", Created: created,
-		Tables: []render.ReportTable{{
+		Tables: []document.ReportTable{{
 			Title:   "By listing",
-			Columns: []render.ReportColumn{{Head: "Listing", Kind: render.ReportText}, {Head: "Trust", Kind: render.ReportAmount}},
-			Rows:    []render.ReportRow{{Cells: []any{"Lighthouse Cottage", money.Cents(125_000)}}},
+			Columns: []document.ReportColumn{{Head: "Listing", Kind: document.ReportText}, {Head: "Trust", Kind: document.ReportAmount}},
+			Rows:    []document.ReportRow{{Cells: []any{"Lighthouse Cottage", money.Cents(125_000)}}},
 		}},
 	})
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
 }
 
-func reportPages(t *testing.T, doc render.ReportDoc) [][]shown {
+func reportPages(t *testing.T, doc document.ReportDoc) [][]shown {
 	t.Helper()
-	return read(t, func(w io.Writer) error { return render.Report(w, doc) })
+	return read(t, func(w io.Writer) error { return document.Report(w, doc) })
 }
 
 func TestReportShowsEveryPart(t *testing.T) {
@@ -46,7 +46,7 @@ func TestReportShowsEveryPart(t *testing.T) {
 			t.Errorf("%q is not shown", want)
 		}
 	}
-	doc.Locale, doc.Labels = "de-DE", render.StatementLabels{PageOf: "Seite {page} von {pages}", Notes: "Anmerkungen"}
+	doc.Locale, doc.Labels = "de-DE", document.StatementLabels{PageOf: "Seite {page} von {pages}", Notes: "Anmerkungen"}
 	all = slices.Concat(reportPages(t, doc)...)
 	for _, want := range []string{"31.05.2026", "48.123,45", "1.000,00\u00a0€", "Anmerkungen", "Seite 1 von 1"} {
 		if count(all, strings.ReplaceAll(want, "€", "$")) == 0 && count(all, want) == 0 {
@@ -94,7 +94,7 @@ func TestLongReport(t *testing.T) {
 func TestReportIsOneTable(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := render.Report(&b, sampleReport(30)); err != nil {
+	if err := document.Report(&b, sampleReport(30)); err != nil {
 		t.Fatal(err)
 	}
 	file, err := pdftest.Read(b.Bytes())
@@ -126,31 +126,31 @@ func TestReportIsOneTable(t *testing.T) {
 func TestHostileReports(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("W", 10_000)
-	for name, change := range map[string]func(*render.ReportDoc){
-		"nothing":        func(doc *render.ReportDoc) { *doc = render.ReportDoc{Created: created} },
-		"total alone":    func(doc *render.ReportDoc) { doc.Tables[0].Rows = nil },
-		"no columns":     func(doc *render.ReportDoc) { doc.Tables[0].Columns = nil },
-		"too few cells":  func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Cells = nil },
-		"too many cells": func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Cells = slices.Repeat([]any{"x"}, 99) },
-		"strange cells":  func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Cells = []any{struct{}{}, 1.5, "x", 7, "y"} },
-		"deep":           func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Level = 1 << 40 },
-		"long word":      func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Cells[0] = word },
-		"long date":      func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Cells[1] = word },
-		"long group":     func(doc *render.ReportDoc) { doc.Tables[0].Rows[0].Cells[0] = word },
-		"long below":     func(doc *render.ReportDoc) { doc.Tables[0].Rows[1].Below = word },
-		"long head":      func(doc *render.ReportDoc) { doc.Tables[0].Columns[2].Head = word },
-		"long title":     func(doc *render.ReportDoc) { doc.Title, doc.Tables[0].Title = word[:900], word },
-		"long fact":      func(doc *render.ReportDoc) { doc.Facts[0].Value = word[:900] },
-		"control":        func(doc *render.ReportDoc) { doc.Title = "a\x00\xff\u202eb\u2066\u0301\r\n" },
-		"groups alone": func(doc *render.ReportDoc) {
+	for name, change := range map[string]func(*document.ReportDoc){
+		"nothing":        func(doc *document.ReportDoc) { *doc = document.ReportDoc{Created: created} },
+		"total alone":    func(doc *document.ReportDoc) { doc.Tables[0].Rows = nil },
+		"no columns":     func(doc *document.ReportDoc) { doc.Tables[0].Columns = nil },
+		"too few cells":  func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = nil },
+		"too many cells": func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = slices.Repeat([]any{"x"}, 99) },
+		"strange cells":  func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = []any{struct{}{}, 1.5, "x", 7, "y"} },
+		"deep":           func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Level = 1 << 40 },
+		"long word":      func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells[0] = word },
+		"long date":      func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells[1] = word },
+		"long group":     func(doc *document.ReportDoc) { doc.Tables[0].Rows[0].Cells[0] = word },
+		"long below":     func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Below = word },
+		"long head":      func(doc *document.ReportDoc) { doc.Tables[0].Columns[2].Head = word },
+		"long title":     func(doc *document.ReportDoc) { doc.Title, doc.Tables[0].Title = word[:900], word },
+		"long fact":      func(doc *document.ReportDoc) { doc.Facts[0].Value = word[:900] },
+		"control":        func(doc *document.ReportDoc) { doc.Title = "a\x00\xff\u202eb\u2066\u0301\r\n" },
+		"groups alone": func(doc *document.ReportDoc) {
 			for i := range doc.Tables[0].Rows {
-				doc.Tables[0].Rows[i].Style = render.GroupRow
+				doc.Tables[0].Rows[i].Style = document.GroupRow
 			}
 		},
-		"subtotals alone": func(doc *render.ReportDoc) {
+		"subtotals alone": func(doc *document.ReportDoc) {
 			doc.Tables[0].Rows = slices.Repeat(doc.Tables[0].Rows[4:5], 300)
 		},
-		"forty columns": func(doc *render.ReportDoc) { doc.Tables[0].Columns = slices.Repeat(doc.Tables[0].Columns, 7) },
+		"forty columns": func(doc *document.ReportDoc) { doc.Tables[0].Columns = slices.Repeat(doc.Tables[0].Columns, 7) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,10 +161,10 @@ func TestHostileReports(t *testing.T) {
 			}
 		})
 	}
-	if err := render.Report(io.Discard, render.ReportDoc{}); err == nil {
+	if err := document.Report(io.Discard, document.ReportDoc{}); err == nil {
 		t.Error("a document without a creation date is not deterministic")
 	}
-	if err := render.Report(fullDisk{}, sampleReport(3)); !errors.Is(err, errFull) {
+	if err := document.Report(fullDisk{}, sampleReport(3)); !errors.Is(err, errFull) {
 		t.Errorf("failing writer: %v", err)
 	}
 }

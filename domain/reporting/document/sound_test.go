@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"bytes"
@@ -12,19 +12,19 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // samples are documents of all kinds. KEEP_PDF=folder keeps them for a look.
 func samples(t *testing.T) map[string]func(io.Writer) error {
 	t.Helper()
-	one := func(change func(*render.StatementDoc)) func(io.Writer) error {
+	one := func(change func(*document.StatementDoc)) func(io.Writer) error {
 		doc := sampleStatement()
 		change(&doc)
-		return func(w io.Writer) error { return render.OwnerStatement(w, doc) }
+		return func(w io.Writer) error { return document.OwnerStatement(w, doc) }
 	}
-	scripts := func(doc *render.StatementDoc) {
+	scripts := func(doc *document.StatementDoc) {
 		doc.Listing.Name = "東京の町家 京都"
 		doc.Team.Name = "Σπίτια του Αιγαίου"
 		doc.Owners[0].Name, doc.Owners[1].Name = "Ελένη Παπαδοπούλου", "山田 太郎"
@@ -33,74 +33,76 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 		doc.Expenses[0].Description = "水道の修理 · Επισκευή · Ремонт"
 	}
 	return map[string]func(io.Writer) error{
-		"one-page": one(func(*render.StatementDoc) {}),
-		"draft": one(func(doc *render.StatementDoc) {
+		"one-page": one(func(*document.StatementDoc) {}),
+		"draft": one(func(doc *document.StatementDoc) {
 			doc.Statement.Draft, doc.Statement.Status = true, "Draft"
-			doc.Tables, doc.Reservations, doc.Expenses = laidOut(), render.ReservationTable{}, nil
+			doc.Tables, doc.Reservations, doc.Expenses = laidOut(), document.ReservationTable{}, nil
 		}),
-		"long": func(w io.Writer) error { return render.OwnerStatement(w, longStatement(200)) },
-		"co-owned-logo": one(func(doc *render.StatementDoc) {
+		"long": func(w io.Writer) error { return document.OwnerStatement(w, longStatement(200)) },
+		"co-owned-logo": one(func(doc *document.StatementDoc) {
 			doc.Team.Logo = logo(t)
 			doc.Owners = slices.Repeat(doc.Owners, 3)
 		}),
-		"logo-right": one(func(doc *render.StatementDoc) { doc.Team.Logo, doc.Team.LogoRight = logo(t), true }),
+		"logo-right": one(func(doc *document.StatementDoc) { doc.Team.Logo, doc.Team.LogoRight = logo(t), true }),
 		"scripts":    one(scripts),
-		"german": one(func(doc *render.StatementDoc) {
+		"german": one(func(doc *document.StatementDoc) {
 			doc.Locale, doc.Currency = "de-DE", "EUR"
 			doc.Summary[5].Cents = -123_456_789
 		}),
-		"empty": one(func(doc *render.StatementDoc) {
-			*doc = render.StatementDoc{Title: "Owner statement", Locale: "en-GB", Currency: "GBP", Created: doc.Created, Team: render.StatementTeam{Name: "Harbour"}}
+		"empty": one(func(doc *document.StatementDoc) {
+			*doc = document.StatementDoc{Title: "Owner statement", Locale: "en-GB", Currency: "GBP", Created: doc.Created, Team: document.StatementTeam{Name: "Harbour"}}
 		}),
 		"many": func(w io.Writer) error {
 			greek := sampleStatement()
 			scripts(&greek)
 			greek.Team.Logo = logo(t)
-			return render.OwnerStatements(w, sequence(longStatement(60), greek, sampleStatement(), greek))
+			return document.OwnerStatements(w, sequence(longStatement(60), greek, sampleStatement(), greek))
 		},
-		"report":       func(w io.Writer) error { return render.Report(w, sampleReport(60)) },
-		"report-empty": func(w io.Writer) error { return render.Report(w, render.ReportDoc{Title: "Nothing", Created: created}) },
+		"report": func(w io.Writer) error { return document.Report(w, sampleReport(60)) },
+		"report-empty": func(w io.Writer) error {
+			return document.Report(w, document.ReportDoc{Title: "Nothing", Created: created})
+		},
 	}
 }
 
 var created = time.Date(2026, 6, 2, 9, 30, 0, 0, time.UTC)
 
 // laidOut are tables as a layout gives them.
-func laidOut() []render.ReportTable {
-	stays := render.ReportTable{Title: "Net revenue", Columns: []render.ReportColumn{
-		{"Guest", render.ReportText},
-		{"Confirmation", render.ReportText},
-		{"Check-in", render.ReportDate},
-		{"Check-out", render.ReportDate},
-		{"Nights", render.ReportInteger},
-		{"Rent", render.ReportAmount},
-		{"Other revenue", render.ReportAmount},
-		{"Fees", render.ReportAmount},
-		{"Net", render.ReportAmount},
+func laidOut() []document.ReportTable {
+	stays := document.ReportTable{Title: "Net revenue", Columns: []document.ReportColumn{
+		{"Guest", document.ReportText},
+		{"Confirmation", document.ReportText},
+		{"Check-in", document.ReportDate},
+		{"Check-out", document.ReportDate},
+		{"Nights", document.ReportInteger},
+		{"Rent", document.ReportAmount},
+		{"Other revenue", document.ReportAmount},
+		{"Fees", document.ReportAmount},
+		{"Net", document.ReportAmount},
 	}}
 	for _, r := range sampleStatement().Reservations.Rows {
-		stays.Rows = append(stays.Rows, render.ReportRow{Cells: []any{
+		stays.Rows = append(stays.Rows, document.ReportRow{Cells: []any{
 			r.GuestName, r.ConfirmationCode, r.CheckIn, r.CheckOut, r.Nights, r.Amounts[0], r.Amounts[1], r.Amounts[2] + r.Amounts[3], r.Amounts[4],
 		}})
 	}
-	stays.Total = &render.ReportRow{Cells: []any{"Total", nil, nil, nil, nil, money.Cents(735_174), money.Cents(72_000), money.Cents(-183_300), money.Cents(623_874)}}
-	expenses := render.ReportTable{Title: "Expenses", Columns: []render.ReportColumn{
-		{"Date", render.ReportDate}, {"Description", render.ReportText}, {"Account", render.ReportText}, {"Share", render.ReportPercent}, {"Amount", render.ReportAmount},
+	stays.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, nil, money.Cents(735_174), money.Cents(72_000), money.Cents(-183_300), money.Cents(623_874)}}
+	expenses := document.ReportTable{Title: "Expenses", Columns: []document.ReportColumn{
+		{"Date", document.ReportDate}, {"Description", document.ReportText}, {"Account", document.ReportText}, {"Share", document.ReportPercent}, {"Amount", document.ReportAmount},
 	}}
 	for _, e := range sampleStatement().Expenses {
-		expenses.Rows = append(expenses.Rows, render.ReportRow{Cells: []any{e.Date, e.Description, "Repairs and maintenance", "12.5%", e.Cents}})
+		expenses.Rows = append(expenses.Rows, document.ReportRow{Cells: []any{e.Date, e.Description, "Repairs and maintenance", "12.5%", e.Cents}})
 	}
-	expenses.Total = &render.ReportRow{Cells: []any{"Total", nil, nil, nil, money.Cents(-79_324)}}
-	return []render.ReportTable{stays, expenses}
+	expenses.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, money.Cents(-79_324)}}
+	return []document.ReportTable{stays, expenses}
 }
 
 // sampleReport has n groups of three rows with subtotals, some with warnings.
-func sampleReport(n int) render.ReportDoc {
-	doc := render.ReportDoc{
+func sampleReport(n int) document.ReportDoc {
+	doc := document.ReportDoc{
 		Title: "Trust reconciliation", Subtitle: "Harbour Trust Account, May 2026", Locale: "en-US", Currency: "USD", Created: created,
 		Team:  sampleStatement().Team,
-		Facts: []render.Fact{{"As of", "2026-05-31"}, {"Bank account", "Trust account ··4471"}, {"Last reconciled", "2026-04-30"}, {"Currency", "USD"}},
-		Summary: []render.SummaryLine{
+		Facts: []document.Fact{{"As of", "2026-05-31"}, {"Bank account", "Trust account ··4471"}, {"Last reconciled", "2026-04-30"}, {"Currency", "USD"}},
+		Summary: []document.SummaryLine{
 			{Label: "Bank balance", Cents: 4_812_345},
 			{Label: "Outstanding", Cents: -12_345},
 			{Label: "Book balance", Cents: 4_800_000, Emphasis: true},
@@ -109,29 +111,29 @@ func sampleReport(n int) render.ReportDoc {
 		},
 		Notes: []string{"2 listings are out of balance. The books hold less than their owners are owed.", "Outstanding cheques are listed by date."},
 	}
-	table := render.ReportTable{Title: "By listing", Columns: []render.ReportColumn{
-		{"Listing", render.ReportText},
-		{"Since", render.ReportDate},
-		{"Entries", render.ReportInteger},
-		{"Trust", render.ReportAmount},
-		{"Owed", render.ReportAmount},
-		{"Share", render.ReportPercent},
+	table := document.ReportTable{Title: "By listing", Columns: []document.ReportColumn{
+		{"Listing", document.ReportText},
+		{"Since", document.ReportDate},
+		{"Entries", document.ReportInteger},
+		{"Trust", document.ReportAmount},
+		{"Owed", document.ReportAmount},
+		{"Share", document.ReportPercent},
 	}}
 	total := money.Cents(0)
 	for i := range n {
-		table.Rows = append(table.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{fmt.Sprintf("Owner group %02d", i+1)}})
+		table.Rows = append(table.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{fmt.Sprintf("Owner group %02d", i+1)}})
 		for k := range 3 {
-			row := render.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("Cottage %d-%d", i+1, k+1), "2026-05-01", 12 * (k + 1), money.Cents(100_000 * (k + 1)), money.Cents(-99_999 * (k + 1)), "12.5%"}}
+			row := document.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("Cottage %d-%d", i+1, k+1), "2026-05-01", 12 * (k + 1), money.Cents(100_000 * (k + 1)), money.Cents(-99_999 * (k + 1)), "12.5%"}}
 			if (i+k)%7 == 3 {
-				row.Style, row.Below = render.WarningRow, "The trust balance is below what the owners are owed."
+				row.Style, row.Below = document.WarningRow, "The trust balance is below what the owners are owed."
 			}
 			table.Rows = append(table.Rows, row)
 		}
-		table.Rows = append(table.Rows, render.ReportRow{Style: render.SubtotalRow, Cells: []any{"Subtotal", nil, 72, money.Cents(600_000), money.Cents(-599_994)}})
+		table.Rows = append(table.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Subtotal", nil, 72, money.Cents(600_000), money.Cents(-599_994)}})
 		total += 600_000
 	}
-	table.Total = &render.ReportRow{Cells: []any{"Total", nil, 72 * n, &total, (*money.Cents)(nil)}}
-	doc.Tables = []render.ReportTable{table}
+	table.Total = &document.ReportRow{Cells: []any{"Total", nil, 72 * n, &total, (*money.Cents)(nil)}}
+	doc.Tables = []document.ReportTable{table}
 	return doc
 }
 

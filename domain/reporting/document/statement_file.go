@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTooWide is what OwnerStatement wraps for a reservation table with more columns than paper holds.
-var ErrTooWide = errors.New("render: too many reservation columns")
+var ErrTooWide = errors.New("document: too many reservation columns")
 
 const maxColumns = 16
 
@@ -27,7 +27,7 @@ func OwnerStatement(w io.Writer, doc StatementDoc) error {
 // the first. Beside the failures of OwnerStatement it fails with the first error that docs yields, and without any statement; what was
 // written by then is of no use.
 func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
-	shared, err := loadFonts()
+	shared, err := pdf.EmbeddedFonts()
 	if err != nil {
 		return err
 	}
@@ -42,10 +42,10 @@ func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
 		}
 	}
 	if f.doc == nil {
-		return errors.New("render: there is no owner statement to write")
+		return errors.New("document: there is no owner statement to write")
 	}
 	if err := f.doc.Close(); err != nil {
-		return fmt.Errorf("render: owner statement: %w", err)
+		return fmt.Errorf("document: owner statement: %w", err)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ type statementFile struct {
 
 func (f *statementFile) add(doc StatementDoc) error {
 	if doc.Created.IsZero() {
-		return errors.New("render: owner statement has no creation date")
+		return errors.New("document: owner statement has no creation date")
 	}
 	if n := len(doc.Reservations.Columns); n > maxColumns {
 		return fmt.Errorf("%w: %d of at most %d", ErrTooWide, n, maxColumns)

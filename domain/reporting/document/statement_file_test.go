@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
-func sequence(docs ...render.StatementDoc) iter.Seq2[render.StatementDoc, error] {
-	return func(yield func(render.StatementDoc, error) bool) {
+func sequence(docs ...document.StatementDoc) iter.Seq2[document.StatementDoc, error] {
+	return func(yield func(document.StatementDoc, error) bool) {
 		for _, doc := range docs {
 			if !yield(doc, nil) {
 				return
@@ -26,7 +26,7 @@ func sequence(docs ...render.StatementDoc) iter.Seq2[render.StatementDoc, error]
 
 func ExampleOwnerStatements() {
 	var pdf bytes.Buffer
-	err := render.OwnerStatements(&pdf, sequence(sampleStatement(), sampleStatement()))
+	err := document.OwnerStatements(&pdf, sequence(sampleStatement(), sampleStatement()))
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
 }
@@ -35,7 +35,7 @@ func TestStatementsOfOneFileStandAsByThemselves(t *testing.T) {
 	t.Parallel()
 	long := sampleStatement()
 	for range 60 {
-		long.Expenses = append(long.Expenses, render.StatementLine{Date: "2026-05-04", Description: "Towels", Cents: -100})
+		long.Expenses = append(long.Expenses, document.StatementLine{Date: "2026-05-04", Description: "Towels", Cents: -100})
 	}
 	greek := sampleStatement() // needs the whole font
 	greek.Listing.Name = "Σπίτι"
@@ -46,12 +46,12 @@ func TestStatementsOfOneFileStandAsByThemselves(t *testing.T) {
 		wide.Reservations.Columns = append(wide.Reservations.Columns, fmt.Sprintf("Account %d", i))
 	}
 	wide.Reservations.Rows[0].Amounts = slices.Repeat([]money.Cents{123_456_789}, 11)
-	docs := []render.StatementDoc{long, greek, wide, sampleStatement()}
+	docs := []document.StatementDoc{long, greek, wide, sampleStatement()}
 	var want [][]shown
 	for _, doc := range docs {
 		want = append(want, pages(t, doc)...)
 	}
-	if got := read(t, func(w io.Writer) error { return render.OwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := read(t, func(w io.Writer) error { return document.OwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%d pages together, %d by themselves, or their text differs", len(got), len(want))
 	}
 	if n := len(pages(t, long)); n < 2 {
@@ -63,7 +63,7 @@ func TestStatementsAreBytesOfTheirInput(t *testing.T) {
 	t.Parallel()
 	var first, second bytes.Buffer
 	for _, w := range []*bytes.Buffer{&first, &second} {
-		if err := render.OwnerStatements(w, sequence(sampleStatement(), sampleStatement())); err != nil {
+		if err := document.OwnerStatements(w, sequence(sampleStatement(), sampleStatement())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestStatementsAreBytesOfTheirInput(t *testing.T) {
 func TestOtherRevenueIsShown(t *testing.T) {
 	t.Parallel()
 	doc := sampleStatement()
-	doc.Other = []render.StatementLine{{Date: "2026-05-04", Description: "Insurance payment", Cents: 4_321}}
+	doc.Other = []document.StatementLine{{Date: "2026-05-04", Description: "Insurance payment", Cents: 4_321}}
 	all := slices.Concat(pages(t, doc)...)
 	for text, want := range map[string]int{"Other revenue": 1, "Insurance payment": 1, "43.21": 2} {
 		if got := count(all, text); got != want {
@@ -88,15 +88,15 @@ func TestStatementsFailWithTheirSource(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")
 	var pdf bytes.Buffer
-	err := render.OwnerStatements(&pdf, func(yield func(render.StatementDoc, error) bool) {
+	err := document.OwnerStatements(&pdf, func(yield func(document.StatementDoc, error) bool) {
 		if yield(sampleStatement(), nil) {
-			yield(render.StatementDoc{}, lost)
+			yield(document.StatementDoc{}, lost)
 		}
 	})
 	if !errors.Is(err, lost) || pdf.Len() > 0 {
 		t.Errorf("got %v after %d bytes", err, pdf.Len())
 	}
-	if err := render.OwnerStatements(&pdf, sequence()); err == nil || !strings.Contains(err.Error(), "no owner statement") {
+	if err := document.OwnerStatements(&pdf, sequence()); err == nil || !strings.Contains(err.Error(), "no owner statement") {
 		t.Errorf("nothing to write: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package render_test
+package document_test
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/pdf/pdftest"
-	"stayledger/platform/render"
 )
 
 func ExampleOwnerStatement() {
 	var pdf bytes.Buffer
-	err := render.OwnerStatement(&pdf, render.StatementDoc{
+	err := document.OwnerStatement(&pdf, document.StatementDoc{
 		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
-		Listing: render.StatementListing{Name: "Lighthouse Cottage"},
-		Summary: []render.SummaryLine{{Label: "Available", Cents: 419_550, Emphasis: true}},
+		Listing: document.StatementListing{Name: "Lighthouse Cottage"},
+		Summary: []document.SummaryLine{{Label: "Available", Cents: 419_550, Emphasis: true}},
 	})
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
@@ -38,9 +38,9 @@ type shown struct {
 }
 
 // pages reads the text of a statement, page by page.
-func pages(t *testing.T, doc render.StatementDoc) [][]shown {
+func pages(t *testing.T, doc document.StatementDoc) [][]shown {
 	t.Helper()
-	return read(t, func(w io.Writer) error { return render.OwnerStatement(w, doc) })
+	return read(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })
 }
 
 func read(t *testing.T, write func(io.Writer) error) [][]shown {
@@ -106,7 +106,7 @@ func TestFiguresOfAColumnEndTogether(t *testing.T) {
 	t.Parallel()
 	ends := map[string]float64{}
 	for _, s := range pages(t, sampleStatement())[0] {
-		ends[s.text] = s.x + render.RegularWidth(s.text, 8.5)
+		ends[s.text] = s.x + document.RegularWidth(s.text, 8.5)
 	}
 	for _, figure := range []string{"920.00", "1,693.50", "2,353.39"} {
 		if math.Abs(ends[figure]-ends["1,271.85"]) > 0.02 {
@@ -131,8 +131,8 @@ func TestLongStatement(t *testing.T) {
 			t.Errorf("page %d does not say %q", n+1, place)
 		}
 		for _, s := range page {
-			if s.text == place && math.Abs(s.x+render.RegularWidth(place, 8)-(612-54)) > 0.02 {
-				t.Errorf("%q ends at %.2f", place, s.x+render.RegularWidth(place, 8))
+			if s.text == place && math.Abs(s.x+document.RegularWidth(place, 8)-(612-54)) > 0.02 {
+				t.Errorf("%q ends at %.2f", place, s.x+document.RegularWidth(place, 8))
 			}
 			if s.y < 55 && s.y != page[len(page)-1].y {
 				t.Errorf("page %d: %q runs into the footer", n+1, s.text)
@@ -176,14 +176,14 @@ func TestSameStatementSameBytes(t *testing.T) {
 	doc.Team.Logo = logo(t)
 	doc.Owners[0].Name = "Ελένη Константинова"
 	var first bytes.Buffer
-	if err := render.OwnerStatement(&first, doc); err != nil {
+	if err := document.OwnerStatement(&first, doc); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			var again bytes.Buffer
-			if err := render.OwnerStatement(&again, doc); err != nil {
+			if err := document.OwnerStatement(&again, doc); err != nil {
 				t.Error(err)
 			}
 			if !bytes.Equal(first.Bytes(), again.Bytes()) {
@@ -228,25 +228,25 @@ func TestImmoderateStatementsEnd(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Lorem ipsum dolor ", 2_000)
 	word := strings.Repeat("W", 20_000)
-	for name, change := range map[string]func(*render.StatementDoc){
-		"nothing":      func(doc *render.StatementDoc) { *doc = render.StatementDoc{Created: doc.Created} },
-		"long guest":   func(doc *render.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
-		"long expense": func(doc *render.StatementDoc) { doc.Expenses[2].Description = long },
-		"long notes":   func(doc *render.StatementDoc) { doc.Notes = long },
-		"long head":    func(doc *render.StatementDoc) { doc.Reservations.Columns[1] = long },
-		"wide head":    func(doc *render.StatementDoc) { doc.Reservations.Columns[1] = word },
-		"no amounts":   func(doc *render.StatementDoc) { doc.Reservations.Rows[1].Amounts = nil },
-		"many amounts": func(doc *render.StatementDoc) { doc.Reservations.Columns = nil },
-		"many columns": func(doc *render.StatementDoc) {
+	for name, change := range map[string]func(*document.StatementDoc){
+		"nothing":      func(doc *document.StatementDoc) { *doc = document.StatementDoc{Created: doc.Created} },
+		"long guest":   func(doc *document.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
+		"long expense": func(doc *document.StatementDoc) { doc.Expenses[2].Description = long },
+		"long notes":   func(doc *document.StatementDoc) { doc.Notes = long },
+		"long head":    func(doc *document.StatementDoc) { doc.Reservations.Columns[1] = long },
+		"wide head":    func(doc *document.StatementDoc) { doc.Reservations.Columns[1] = word },
+		"no amounts":   func(doc *document.StatementDoc) { doc.Reservations.Rows[1].Amounts = nil },
+		"many amounts": func(doc *document.StatementDoc) { doc.Reservations.Columns = nil },
+		"many columns": func(doc *document.StatementDoc) {
 			doc.Reservations.Columns = slices.Repeat([]string{"Accommodation"}, 16)
 		},
-		"many owners":     func(doc *render.StatementDoc) { doc.Owners = slices.Repeat(doc.Owners, 150) },
-		"many totals":     func(doc *render.StatementDoc) { doc.Summary = slices.Repeat(doc.Summary, 20) },
-		"long summary":    func(doc *render.StatementDoc) { doc.Summary[0].Label = word[:2_000] },
-		"long status":     func(doc *render.StatementDoc) { doc.Statement.Status = "Published and " + word[:300] },
-		"hostile locale":  func(doc *render.StatementDoc) { doc.Locale = "x) /JS (y" },
-		"unknown money":   func(doc *render.StatementDoc) { doc.Currency = "???" },
-		"smallest amount": func(doc *render.StatementDoc) { doc.Summary[0].Cents = math.MinInt64 },
+		"many owners":     func(doc *document.StatementDoc) { doc.Owners = slices.Repeat(doc.Owners, 150) },
+		"many totals":     func(doc *document.StatementDoc) { doc.Summary = slices.Repeat(doc.Summary, 20) },
+		"long summary":    func(doc *document.StatementDoc) { doc.Summary[0].Label = word[:2_000] },
+		"long status":     func(doc *document.StatementDoc) { doc.Statement.Status = "Published and " + word[:300] },
+		"hostile locale":  func(doc *document.StatementDoc) { doc.Locale = "x) /JS (y" },
+		"unknown money":   func(doc *document.StatementDoc) { doc.Currency = "???" },
+		"smallest amount": func(doc *document.StatementDoc) { doc.Summary[0].Cents = math.MinInt64 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -275,9 +275,9 @@ func TestWideTablesTurnThePaper(t *testing.T) {
 	}
 }
 
-func paperOf(t *testing.T, doc render.StatementDoc) string {
+func paperOf(t *testing.T, doc document.StatementDoc) string {
 	t.Helper()
-	page := drawnPages(t, func(w io.Writer) error { return render.OwnerStatement(w, doc) })[0]
+	page := drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0]
 	return fmt.Sprint(page.Width, " ", page.Height)
 }
 
@@ -307,7 +307,7 @@ func TestLocales(t *testing.T) {
 func TestLabelsInAnotherLanguage(t *testing.T) {
 	t.Parallel()
 	doc := sampleStatement()
-	doc.Labels = render.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
+	doc.Labels = document.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
 	all := slices.Concat(pages(t, doc)...)
 	if count(all, "Gast") == 0 || count(all, "Guest") != 0 || count(all, "Seite 1 von 2") != 1 || count(all, "Check-in") == 0 {
 		t.Error("given labels are not used, or the others not English")
@@ -334,16 +334,16 @@ func TestLogos(t *testing.T) {
 		"16 bit":    {deepPNG.Bytes(), nil},
 		"1 bit":     {indexed.Bytes(), nil},
 		"jpeg":      {photo.Bytes(), nil},
-		"truncated": {sound[:len(sound)/2], render.ErrLogo},
-		"text":      {[]byte("<svg/>"), render.ErrLogo},
+		"truncated": {sound[:len(sound)/2], document.ErrLogo},
+		"text":      {[]byte("<svg/>"), document.ErrLogo},
 	} {
 		doc := sampleStatement()
 		doc.Team.Logo = c.data
 		var pdf bytes.Buffer
-		if err := render.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
+		if err := document.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.want == nil && drawnPages(t, func(w io.Writer) error { return render.OwnerStatement(w, doc) })[0].Images != 1 {
+		if c.want == nil && drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0].Images != 1 {
 			t.Errorf("%s: no image", name)
 		}
 	}
@@ -351,15 +351,15 @@ func TestLogos(t *testing.T) {
 
 func TestStatementErrors(t *testing.T) {
 	t.Parallel()
-	if err := render.OwnerStatement(&bytes.Buffer{}, render.StatementDoc{}); err == nil {
+	if err := document.OwnerStatement(&bytes.Buffer{}, document.StatementDoc{}); err == nil {
 		t.Error("a document without a creation date is not deterministic")
 	}
 	wide := sampleStatement()
 	wide.Reservations.Columns = slices.Repeat([]string{"Rent"}, 17)
-	if err := render.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, render.ErrTooWide) {
+	if err := document.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, document.ErrTooWide) {
 		t.Errorf("17 columns: %v", err)
 	}
-	if err := render.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
+	if err := document.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
 		t.Errorf("failing writer: %v", err)
 	}
 }

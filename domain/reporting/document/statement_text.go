@@ -1,4 +1,4 @@
-package render
+package document
 
 // statement returns the document with all its text legible, its labels complete, and nothing shared with the caller's that is changed. The
 // tables of the layout become legible as they are set.

@@ -1,4 +1,4 @@
-package render
+package document
 
 import "stayledger/platform/pdf"
 

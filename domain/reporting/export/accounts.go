@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/books/account"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // accountSelection are the filters of GET /accounts, and the columns.
@@ -23,27 +23,27 @@ func (accountColumn) Enum() []string { return namesOf(accountColumns) }
 
 // accountColumns are a row per account. From bankingCategory on they are those of a bank account.
 var accountColumns = []sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "a.id"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "a.unique_ref"},
-	{render.Column{Name: "code", Kind: render.ID}, "a.code"},
-	{render.Column{Name: "name", Kind: render.Text}, "a.name"},
-	{render.Column{Name: "type", Kind: render.Text}, "a.type"},
-	{render.Column{Name: "classification", Kind: render.Text}, "c.classification"},
-	{render.Column{Name: "categoryId", Kind: render.ID}, "c.id"},
-	{render.Column{Name: "category", Kind: render.Text}, "c.name"},
-	{render.Column{Name: "status", Kind: render.Text}, "a.status"},
-	{render.Column{Name: "assignments", Kind: render.Text}, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
+	{csv.Column{Name: "id", Kind: csv.ID}, "a.id"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "a.unique_ref"},
+	{csv.Column{Name: "code", Kind: csv.ID}, "a.code"},
+	{csv.Column{Name: "name", Kind: csv.Text}, "a.name"},
+	{csv.Column{Name: "type", Kind: csv.Text}, "a.type"},
+	{csv.Column{Name: "classification", Kind: csv.Text}, "c.classification"},
+	{csv.Column{Name: "categoryId", Kind: csv.ID}, "c.id"},
+	{csv.Column{Name: "category", Kind: csv.Text}, "c.name"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "a.status"},
+	{csv.Column{Name: "assignments", Kind: csv.Text}, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
 		where s.team_id = a.team_id and s.account_id = a.id)`},
-	{render.Column{Name: "offsetAccountCode", Kind: render.ID}, "o.code"},
-	{render.Column{Name: "offsetAccount", Kind: render.Text}, "o.name"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "a.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "a.updated_at"},
-	{render.Column{Name: "bankingCategory", Kind: render.Text}, "a.banking_category"},
-	{render.Column{Name: "bankingType", Kind: render.Text}, "a.banking_type"},
-	{render.Column{Name: "last4", Kind: render.ID}, "a.banking_last4"},
-	{render.Column{Name: "openingDate", Kind: render.Date}, "a.banking_opening_at"},
-	{render.Column{Name: "opening", Kind: render.Amount}, "a.banking_opening"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "a.banking_currency"},
+	{csv.Column{Name: "offsetAccountCode", Kind: csv.ID}, "o.code"},
+	{csv.Column{Name: "offsetAccount", Kind: csv.Text}, "o.name"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "a.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "a.updated_at"},
+	{csv.Column{Name: "bankingCategory", Kind: csv.Text}, "a.banking_category"},
+	{csv.Column{Name: "bankingType", Kind: csv.Text}, "a.banking_type"},
+	{csv.Column{Name: "last4", Kind: csv.ID}, "a.banking_last4"},
+	{csv.Column{Name: "openingDate", Kind: csv.Date}, "a.banking_opening_at"},
+	{csv.Column{Name: "opening", Kind: csv.Amount}, "a.banking_opening"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "a.banking_currency"},
 }
 
 // accountsCSV is EXP-P01.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/books/bank"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // bankSelection are the filters of GET /bank-records, and the columns.
@@ -24,29 +24,29 @@ func (bankColumn) Enum() []string { return namesOf(bankColumns) }
 // bankColumns are a row per bank record. Of a movement, reconciled and open add up to amount; a stated balance has none of the three, so that
 // they can be added up beside it.
 var bankColumns = []sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "r.id"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "r.unique_ref"},
-	{render.Column{Name: "date", Kind: render.Date}, "r.date"},
-	{render.Column{Name: "status", Kind: render.Text}, "r.status"},
-	{render.Column{Name: "type", Kind: render.Text}, "r.type"},
-	{render.Column{Name: "source", Kind: render.Text}, "r.source"},
-	{render.Column{Name: "accountId", Kind: render.ID}, "r.account_id"},
-	{render.Column{Name: "accountCode", Kind: render.ID}, "a.code"},
-	{render.Column{Name: "account", Kind: render.Text}, "a.name"},
-	{render.Column{Name: "description", Kind: render.Text}, "r.description"},
-	{render.Column{Name: "amount", Kind: render.Amount}, moving + "r.amount end"},
-	{render.Column{Name: "reconciled", Kind: render.Amount}, moving + "made.cents end"},
-	{render.Column{Name: "open", Kind: render.Amount}, moving + "r.amount - made.cents end"},
-	{render.Column{Name: "balance", Kind: render.Amount}, "r.balance"},
-	{render.Column{Name: "balanceCorrection", Kind: render.Amount}, "case when r.type = 'balance' then " + bank.Correction + " end"},
-	{render.Column{Name: "currency", Kind: render.Currency}, bank.Currency},
-	{render.Column{Name: "reconcileStatus", Kind: render.Text}, "state.status"},
-	{render.Column{Name: "transactions", Kind: render.Text}, bank.ShortRefs},
-	{render.Column{Name: "matchedByBankRule", Kind: render.ID}, "r.matched_by_bank_rule"},
-	{render.Column{Name: "connectionId", Kind: render.ID}, "r.connection_id"},
-	{render.Column{Name: "bankAccountId", Kind: render.ID}, "r.bank_account_id"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "r.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "r.updated_at"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},
+	{csv.Column{Name: "date", Kind: csv.Date}, "r.date"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "r.status"},
+	{csv.Column{Name: "type", Kind: csv.Text}, "r.type"},
+	{csv.Column{Name: "source", Kind: csv.Text}, "r.source"},
+	{csv.Column{Name: "accountId", Kind: csv.ID}, "r.account_id"},
+	{csv.Column{Name: "accountCode", Kind: csv.ID}, "a.code"},
+	{csv.Column{Name: "account", Kind: csv.Text}, "a.name"},
+	{csv.Column{Name: "description", Kind: csv.Text}, "r.description"},
+	{csv.Column{Name: "amount", Kind: csv.Amount}, moving + "r.amount end"},
+	{csv.Column{Name: "reconciled", Kind: csv.Amount}, moving + "made.cents end"},
+	{csv.Column{Name: "open", Kind: csv.Amount}, moving + "r.amount - made.cents end"},
+	{csv.Column{Name: "balance", Kind: csv.Amount}, "r.balance"},
+	{csv.Column{Name: "balanceCorrection", Kind: csv.Amount}, "case when r.type = 'balance' then " + bank.Correction + " end"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, bank.Currency},
+	{csv.Column{Name: "reconcileStatus", Kind: csv.Text}, "state.status"},
+	{csv.Column{Name: "transactions", Kind: csv.Text}, bank.ShortRefs},
+	{csv.Column{Name: "matchedByBankRule", Kind: csv.ID}, "r.matched_by_bank_rule"},
+	{csv.Column{Name: "connectionId", Kind: csv.ID}, "r.connection_id"},
+	{csv.Column{Name: "bankAccountId", Kind: csv.ID}, "r.bank_account_id"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "r.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
 }
 
 const moving = "case when r.type = 'transaction' then "

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"stayledger/domain/property/contact"
+	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // contactSelection are the filters of GET /contacts, and the columns.
@@ -26,24 +26,24 @@ func (contactColumn) Enum() []string { return namesOf(contactColumns) }
 // contactColumns are a row per contact. A tax identifier is masked as it is in the read; the whole ones are in the export of information
 // returns only.
 var contactColumns = slices.Concat([]sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "c.id"},
-	{render.Column{Name: "shortRef", Kind: render.ID}, "c.short_ref"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "c.unique_ref"},
-	{render.Column{Name: "type", Kind: render.Text}, "c.type"},
-	{render.Column{Name: "status", Kind: render.Text}, "c.status"},
-	{render.Column{Name: "name", Kind: render.Text}, "c.name"},
-	{render.Column{Name: "firstName", Kind: render.Text}, "c.first_name"},
-	{render.Column{Name: "email", Kind: render.Text}, "c.email"},
-	{render.Column{Name: "phone", Kind: render.Text}, "c.phone"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "c.id"},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, "c.short_ref"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "c.unique_ref"},
+	{csv.Column{Name: "type", Kind: csv.Text}, "c.type"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "c.status"},
+	{csv.Column{Name: "name", Kind: csv.Text}, "c.name"},
+	{csv.Column{Name: "firstName", Kind: csv.Text}, "c.first_name"},
+	{csv.Column{Name: "email", Kind: csv.Text}, "c.email"},
+	{csv.Column{Name: "phone", Kind: csv.Text}, "c.phone"},
 }, addressColumns("c.address"), []sqlColumn{
-	{render.Column{Name: "companyType", Kind: render.Text}, "c.company_type"},
-	{render.Column{Name: "taxIdentifier", Kind: render.ID}, "'***' || c.tax_identifier_last4"},
-	{render.Column{Name: "payoutAccountId", Kind: render.ID}, "c.payout_account_id"},
-	{render.Column{Name: "payoutAccountCode", Kind: render.ID}, "paying.code"},
-	{render.Column{Name: "payoutAccount", Kind: render.Text}, "paying.name"},
-	{render.Column{Name: "ownedListings", Kind: render.Integer}, "coalesce(owned.listings, 0)"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "c.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "c.updated_at"},
+	{csv.Column{Name: "companyType", Kind: csv.Text}, "c.company_type"},
+	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, "'***' || c.tax_identifier_last4"},
+	{csv.Column{Name: "payoutAccountId", Kind: csv.ID}, "c.payout_account_id"},
+	{csv.Column{Name: "payoutAccountCode", Kind: csv.ID}, "paying.code"},
+	{csv.Column{Name: "payoutAccount", Kind: csv.Text}, "paying.name"},
+	{csv.Column{Name: "ownedListings", Kind: csv.Integer}, "coalesce(owned.listings, 0)"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "c.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "c.updated_at"},
 })
 
 // contactTables are what the columns take from beside the contacts c.

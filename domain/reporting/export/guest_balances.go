@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // guestSelection are the filters of GET /reports/guest-balances, and the columns.
@@ -22,27 +22,27 @@ func (guestColumn) Enum() []string { return namesOf(guestCells) }
 
 // guestCells are the columns: those of the stay, those of the transaction where money names no reservation, and the amounts.
 var guestCells = []sqlColumn{
-	{render.Column{Name: "date", Kind: render.Date}, "g.as_of"},
-	{render.Column{Name: "status", Kind: render.Text}, "g.status"},
-	{render.Column{Name: "listingId", Kind: render.ID}, "g.listing_id"},
-	{render.Column{Name: "listing", Kind: render.Text}, "g.listing_name"},
-	{render.Column{Name: "reservationId", Kind: render.ID}, "g.reservation_id"},
-	{render.Column{Name: "confirmationCode", Kind: render.ID}, "g.confirmation_code"},
-	{render.Column{Name: "guestName", Kind: render.Text}, "g.guest_name"},
-	{render.Column{Name: "bookingPlatform", Kind: render.Text}, "g.booking_platform"},
-	{render.Column{Name: "checkIn", Kind: render.Date}, "g.check_in"},
-	{render.Column{Name: "checkOut", Kind: render.Date}, "g.check_out"},
-	{render.Column{Name: "nights", Kind: render.Integer}, "g.check_out - g.check_in"},
-	{render.Column{Name: "daysSinceDeparture", Kind: render.Integer}, "case when g.status = 'departed' then g.as_of - g.check_out end"},
-	{render.Column{Name: "bookedAt", Kind: render.Date}, "g.booked_at"},
-	{render.Column{Name: "cancelledAt", Kind: render.Date}, "g.cancelled_at"},
-	{render.Column{Name: "transactionReferenceId", Kind: render.ID}, "g.transaction_ref"},
-	{render.Column{Name: "transactionDate", Kind: render.Date}, "g.transaction_date"},
-	{render.Column{Name: "transactionDescription", Kind: render.Text}, "g.description"},
-	{render.Column{Name: "charges", Kind: render.Amount}, "g.charges"},
-	{render.Column{Name: "payments", Kind: render.Amount}, "g.payments"},
-	{render.Column{Name: "total", Kind: render.Amount}, "g.payments - g.charges"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "g.currency"},
+	{csv.Column{Name: "date", Kind: csv.Date}, "g.as_of"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "g.status"},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, "g.listing_id"},
+	{csv.Column{Name: "listing", Kind: csv.Text}, "g.listing_name"},
+	{csv.Column{Name: "reservationId", Kind: csv.ID}, "g.reservation_id"},
+	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, "g.confirmation_code"},
+	{csv.Column{Name: "guestName", Kind: csv.Text}, "g.guest_name"},
+	{csv.Column{Name: "bookingPlatform", Kind: csv.Text}, "g.booking_platform"},
+	{csv.Column{Name: "checkIn", Kind: csv.Date}, "g.check_in"},
+	{csv.Column{Name: "checkOut", Kind: csv.Date}, "g.check_out"},
+	{csv.Column{Name: "nights", Kind: csv.Integer}, "g.check_out - g.check_in"},
+	{csv.Column{Name: "daysSinceDeparture", Kind: csv.Integer}, "case when g.status = 'departed' then g.as_of - g.check_out end"},
+	{csv.Column{Name: "bookedAt", Kind: csv.Date}, "g.booked_at"},
+	{csv.Column{Name: "cancelledAt", Kind: csv.Date}, "g.cancelled_at"},
+	{csv.Column{Name: "transactionReferenceId", Kind: csv.ID}, "g.transaction_ref"},
+	{csv.Column{Name: "transactionDate", Kind: csv.Date}, "g.transaction_date"},
+	{csv.Column{Name: "transactionDescription", Kind: csv.Text}, "g.description"},
+	{csv.Column{Name: "charges", Kind: csv.Amount}, "g.charges"},
+	{csv.Column{Name: "payments", Kind: csv.Amount}, "g.payments"},
+	{csv.Column{Name: "total", Kind: csv.Amount}, "g.payments - g.charges"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "g.currency"},
 }
 
 // guestBalancesCSV is EXP-P13.

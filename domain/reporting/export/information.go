@@ -5,9 +5,9 @@ import (
 
 	"stayledger/domain/property/contact"
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/render"
 	"stayledger/platform/seal"
 )
 
@@ -26,23 +26,23 @@ func (f *filed) address() contact.Address {
 }
 
 var informationColumns = []goColumn[filed]{
-	{render.Column{Name: "year", Kind: render.Integer}, func(f *filed) any { return int(f.year) }},
-	{render.Column{Name: "form", Kind: render.Text}, func(f *filed) any { return f.Form }},
-	{render.Column{Name: "box", Kind: render.Text}, func(f *filed) any { return f.Box }},
-	{render.Column{Name: "contactId", Kind: render.ID}, func(f *filed) any { return f.ContactID }},
-	{render.Column{Name: "name", Kind: render.Text}, func(f *filed) any { return f.Name }},
-	{render.Column{Name: "companyType", Kind: render.Text}, func(f *filed) any { return f.CompanyType }},
-	{render.Column{Name: "taxIdentifier", Kind: render.ID}, func(f *filed) any { return f.identifier }},
-	{render.Column{Name: "addressLine1", Kind: render.Text}, func(f *filed) any { return f.address().Line1 }},
-	{render.Column{Name: "addressLine2", Kind: render.Text}, func(f *filed) any { return f.address().Line2 }},
-	{render.Column{Name: "city", Kind: render.Text}, func(f *filed) any { return f.address().City }},
-	{render.Column{Name: "state", Kind: render.Text}, func(f *filed) any { return f.address().StateCode }},
-	{render.Column{Name: "postalCode", Kind: render.ID}, func(f *filed) any { return f.address().PostalCode }},
-	{render.Column{Name: "countryCode", Kind: render.Text}, func(f *filed) any { return f.address().CountryCode }},
-	{render.Column{Name: "amount", Kind: render.Amount}, func(f *filed) any { return f.Amount }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(*filed) any { return "usd" }},
-	{render.Column{Name: "reportable", Kind: render.Bool}, func(f *filed) any { return f.Reportable }},
-	{render.Column{Name: "exempt", Kind: render.Text}, func(f *filed) any { return f.Exempt }},
+	{csv.Column{Name: "year", Kind: csv.Integer}, func(f *filed) any { return int(f.year) }},
+	{csv.Column{Name: "form", Kind: csv.Text}, func(f *filed) any { return f.Form }},
+	{csv.Column{Name: "box", Kind: csv.Text}, func(f *filed) any { return f.Box }},
+	{csv.Column{Name: "contactId", Kind: csv.ID}, func(f *filed) any { return f.ContactID }},
+	{csv.Column{Name: "name", Kind: csv.Text}, func(f *filed) any { return f.Name }},
+	{csv.Column{Name: "companyType", Kind: csv.Text}, func(f *filed) any { return f.CompanyType }},
+	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, func(f *filed) any { return f.identifier }},
+	{csv.Column{Name: "addressLine1", Kind: csv.Text}, func(f *filed) any { return f.address().Line1 }},
+	{csv.Column{Name: "addressLine2", Kind: csv.Text}, func(f *filed) any { return f.address().Line2 }},
+	{csv.Column{Name: "city", Kind: csv.Text}, func(f *filed) any { return f.address().City }},
+	{csv.Column{Name: "state", Kind: csv.Text}, func(f *filed) any { return f.address().StateCode }},
+	{csv.Column{Name: "postalCode", Kind: csv.ID}, func(f *filed) any { return f.address().PostalCode }},
+	{csv.Column{Name: "countryCode", Kind: csv.Text}, func(f *filed) any { return f.address().CountryCode }},
+	{csv.Column{Name: "amount", Kind: csv.Amount}, func(f *filed) any { return f.Amount }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(*filed) any { return "usd" }},
+	{csv.Column{Name: "reportable", Kind: csv.Bool}, func(f *filed) any { return f.Reportable }},
+	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *filed) any { return f.Exempt }},
 }
 
 // informationReturnsCSV is the file that a filing service takes. It is the only place that gives whole tax identifiers out, so it asks for

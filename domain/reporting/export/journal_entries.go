@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
-	"stayledger/platform/render"
 )
 
 // entrySelection are the filters of GET /reports/journal-entries, and the columns.
@@ -41,45 +41,45 @@ type entryCell struct {
 
 // entryCells are the columns. Debit and credit are empty where there is none, and amount is one less the other.
 var entryCells = []entryCell{
-	entryOf("id", render.ID, "e.id"),
-	entryOf("txnCode", render.ID, "e.txn_code"),
-	entryOf("uniqueRef", render.ID, "e.ref"),
-	entryOf("ledger", render.Text, "e.ledger"),
-	entryOf("status", render.Text, "e.status"),
-	entryOf("txnAt", render.Date, "e.txn_at"),
-	entryOf("accountId", render.ID, "e.account_id"),
-	entryOf("accountCode", render.ID, "e.account_id").named("select id, code as text from account where team_id = @team"),
-	entryOf("account", render.Text, "e.account_id").named("select id, name as text from account where team_id = @team"),
-	entryOf("category", render.Text, "e.account_id").named(`select a.id, c.name as text from account a
+	entryOf("id", csv.ID, "e.id"),
+	entryOf("txnCode", csv.ID, "e.txn_code"),
+	entryOf("uniqueRef", csv.ID, "e.ref"),
+	entryOf("ledger", csv.Text, "e.ledger"),
+	entryOf("status", csv.Text, "e.status"),
+	entryOf("txnAt", csv.Date, "e.txn_at"),
+	entryOf("accountId", csv.ID, "e.account_id"),
+	entryOf("accountCode", csv.ID, "e.account_id").named("select id, code as text from account where team_id = @team"),
+	entryOf("account", csv.Text, "e.account_id").named("select id, name as text from account where team_id = @team"),
+	entryOf("category", csv.Text, "e.account_id").named(`select a.id, c.name as text from account a
 		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
-	entryOf("classification", render.Text, "e.account_id").named(`select a.id, c.classification as text from account a
+	entryOf("classification", csv.Text, "e.account_id").named(`select a.id, c.classification as text from account a
 		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
-	entryOf("debit", render.Amount, "case when e.cent_total > 0 then e.cent_total end"),
-	entryOf("credit", render.Amount, "case when e.cent_total < 0 then -e.cent_total end"),
-	entryOf("amount", render.Amount, "e.cent_total"),
-	entryOf("currency", render.Currency, "e.currency"),
-	entryOf("party", render.Text, "e.party"),
-	entryOf("listingId", render.ID, "e.listing_id"),
-	entryOf("listing", render.Text, "e.listing_id").named("select id, name as text from listing where team_id = @team"),
-	entryOf("ownershipPeriodId", render.ID, "e.ownership_period_id"),
-	entryOf("contactId", render.ID, "e.contact_id"),
-	entryOf("contact", render.Text, "c.name").joined("left join contact c on c.team_id = @team and c.id = e.contact_id"),
-	entryOf("reservationId", render.ID, "e.reservation_id"),
-	entryOf("confirmationCode", render.ID, "r.confirmation_code").joined(joinReservation),
-	entryOf("guestName", render.Text, "r.guest_name").joined(joinReservation),
-	entryOf("transactionId", render.ID, "e.transaction_id"),
-	entryOf("recurringFeeId", render.ID, "e.recurring_fee_id"),
-	entryOf("recurringFee", render.Text, "e.recurring_fee_id").named("select id, name as text from fee where team_id = @team"),
-	entryOf("ownerStatementId", render.ID, "e.statement_id"),
-	entryOf("triggerType", render.Text, "e.trigger_type"),
-	entryOf("description", render.Text, "e.description"),
-	entryOf("createdAt", render.Instant, "e.created_at"),
+	entryOf("debit", csv.Amount, "case when e.cent_total > 0 then e.cent_total end"),
+	entryOf("credit", csv.Amount, "case when e.cent_total < 0 then -e.cent_total end"),
+	entryOf("amount", csv.Amount, "e.cent_total"),
+	entryOf("currency", csv.Currency, "e.currency"),
+	entryOf("party", csv.Text, "e.party"),
+	entryOf("listingId", csv.ID, "e.listing_id"),
+	entryOf("listing", csv.Text, "e.listing_id").named("select id, name as text from listing where team_id = @team"),
+	entryOf("ownershipPeriodId", csv.ID, "e.ownership_period_id"),
+	entryOf("contactId", csv.ID, "e.contact_id"),
+	entryOf("contact", csv.Text, "c.name").joined("left join contact c on c.team_id = @team and c.id = e.contact_id"),
+	entryOf("reservationId", csv.ID, "e.reservation_id"),
+	entryOf("confirmationCode", csv.ID, "r.confirmation_code").joined(joinReservation),
+	entryOf("guestName", csv.Text, "r.guest_name").joined(joinReservation),
+	entryOf("transactionId", csv.ID, "e.transaction_id"),
+	entryOf("recurringFeeId", csv.ID, "e.recurring_fee_id"),
+	entryOf("recurringFee", csv.Text, "e.recurring_fee_id").named("select id, name as text from fee where team_id = @team"),
+	entryOf("ownerStatementId", csv.ID, "e.statement_id"),
+	entryOf("triggerType", csv.Text, "e.trigger_type"),
+	entryOf("description", csv.Text, "e.description"),
+	entryOf("createdAt", csv.Instant, "e.created_at"),
 }
 
 const joinReservation = "left join reservation r on r.team_id = @team and r.id = e.reservation_id"
 
-func entryOf(name string, kind render.Kind, sql string) entryCell {
-	return entryCell{sqlColumn: sqlColumn{render.Column{Name: name, Kind: kind}, sql}}
+func entryOf(name string, kind csv.Kind, sql string) entryCell {
+	return entryCell{sqlColumn: sqlColumn{csv.Column{Name: name, Kind: kind}, sql}}
 }
 
 func (c entryCell) named(query string) entryCell {

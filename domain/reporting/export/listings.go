@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"stayledger/domain/property/listing"
+	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // listingSelection are the filters of GET /listings, and the columns.
@@ -25,23 +25,23 @@ func (listingColumn) Enum() []string { return namesOf(listingColumns) }
 
 // listingColumns are a row per listing. From ownershipPeriodId to reserve they tell of the ownership period that covers today, if any.
 var listingColumns = slices.Concat([]sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "l.id"},
-	{render.Column{Name: "shortRef", Kind: render.ID}, "l.short_ref"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "l.unique_ref"},
-	{render.Column{Name: "name", Kind: render.Text}, "l.name"},
-	{render.Column{Name: "status", Kind: render.Text}, "l.status"},
-	{render.Column{Name: "parentId", Kind: render.ID}, "g.id"},
-	{render.Column{Name: "parent", Kind: render.Text}, "g.name"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "l.id"},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, "l.short_ref"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "l.unique_ref"},
+	{csv.Column{Name: "name", Kind: csv.Text}, "l.name"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "l.status"},
+	{csv.Column{Name: "parentId", Kind: csv.ID}, "g.id"},
+	{csv.Column{Name: "parent", Kind: csv.Text}, "g.name"},
 }, addressColumns("l.address"), []sqlColumn{
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, "owned.id"},
-	{render.Column{Name: "owners", Kind: render.Text}, "owners.names"},
-	{render.Column{Name: "businessModel", Kind: render.Text}, "owned.business_model"},
-	{render.Column{Name: "ownedFrom", Kind: render.Date}, "owned.start_at"},
-	{render.Column{Name: "ownedUntil", Kind: render.Date}, "owned.end_at"},
-	{render.Column{Name: "reserve", Kind: render.Amount}, "owned.reserve"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "l.default_currency"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "l.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "l.updated_at"},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, "owned.id"},
+	{csv.Column{Name: "owners", Kind: csv.Text}, "owners.names"},
+	{csv.Column{Name: "businessModel", Kind: csv.Text}, "owned.business_model"},
+	{csv.Column{Name: "ownedFrom", Kind: csv.Date}, "owned.start_at"},
+	{csv.Column{Name: "ownedUntil", Kind: csv.Date}, "owned.end_at"},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, "owned.reserve"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "l.default_currency"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "l.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "l.updated_at"},
 })
 
 // listingTables are what the columns take from beside the listings l and their groups g. A split of 33333 is written 33.333%.

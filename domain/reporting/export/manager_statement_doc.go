@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // managerDocument is the selector of the PDF of manager statements: the filters of their list, and the language.
@@ -50,32 +50,32 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 	}
 }
 
-func managerStatementDoc(doc *render.ReportDoc, d *report.ManagerDetail) {
+func managerStatementDoc(doc *document.ReportDoc, d *report.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
-	doc.Facts = []render.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
+	doc.Facts = []document.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
 	for _, line := range d.Summary {
-		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if len(s.Accounts) == 0 {
 			continue
 		}
-		t := render.ReportTable{Title: s.Name, Columns: append([]render.ReportColumn{textColumn("Account"), textColumn("Category")}, amountColumns("Amount")...)}
+		t := document.ReportTable{Title: s.Name, Columns: append([]document.ReportColumn{textColumn("Account"), textColumn("Category")}, amountColumns("Amount")...)}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
-			t.Rows = append(t.Rows, render.ReportRow{Cells: []any{codeAndName(a.Code, a.Name), a.Category.Name, a.CentTotal}})
+			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{codeAndName(a.Code, a.Name), a.Category.Name, a.CentTotal}})
 		}
-		t.Total = &render.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
+		t.Total = &document.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
 		doc.Tables = append(doc.Tables, t)
 	}
-	t := render.ReportTable{Title: "Available balance", Columns: append([]render.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...)}
-	t.Rows = append(t.Rows, render.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
+	t := document.ReportTable{Title: "Available balance", Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...)}
+	t.Rows = append(t.Rows, document.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
-		t.Rows = append(t.Rows, render.ReportRow{Cells: []any{r.Name, r.CentTotal}})
+		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{r.Name, r.CentTotal}})
 	}
-	t.Total = &render.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
+	t.Total = &document.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
 	doc.Tables = append(doc.Tables, t)
 	if d.Financials.AvailableBalance < 0 {
 		doc.Notes = append(doc.Notes, "The available balance is negative: money that is held for others covers the manager's part.")
@@ -126,7 +126,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 		return err
 	}
 	doc.Title, doc.Locale = "Manager statements", s.Locale
-	doc.Facts = []render.Fact{{Label: "Currency", Value: doc.Currency}}
+	doc.Facts = []document.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
 		return writeReport(out, &doc)
@@ -135,18 +135,18 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	return writeReport(out, &doc)
 }
 
-func managerStatementsDoc(doc *render.ReportDoc, all []report.ManagerMonth) {
+func managerStatementsDoc(doc *document.ReportDoc, all []report.ManagerMonth) {
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
-	doc.Facts = append([]render.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
-	t := render.ReportTable{Columns: append(
-		[]render.ReportColumn{textColumn("Month")},
+	doc.Facts = append([]document.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
+	t := document.ReportTable{Columns: append(
+		[]document.ReportColumn{textColumn("Month")},
 		amountColumns("Balance start", "Net revenue", "Expenses", "Net income", "Adjustments", "Transfers", "Balance end")...,
 	)}
 	var sum report.ManagerFinancials
 	for i := range all {
 		f := &all[i].Financials
-		t.Rows = append(t.Rows, render.ReportRow{Cells: []any{
+		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
 			months(all[i].StartAt, all[i].EndAt, doc.Locale), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
 		}})
 		for _, add := range []struct{ to, cents *money.Cents }{
@@ -160,9 +160,9 @@ func managerStatementsDoc(doc *render.ReportDoc, all []report.ManagerMonth) {
 		}
 	}
 	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
-	t.Total = &render.ReportRow{Cells: []any{"Total", start, sum.NetRevenue, sum.Expenses, sum.NetIncome, sum.Adjustments, sum.Transfers, end}}
-	doc.Tables = []render.ReportTable{t}
-	doc.Summary = []render.SummaryLine{
+	t.Total = &document.ReportRow{Cells: []any{"Total", start, sum.NetRevenue, sum.Expenses, sum.NetIncome, sum.Adjustments, sum.Transfers, end}}
+	doc.Tables = []document.ReportTable{t}
+	doc.Summary = []document.SummaryLine{
 		{Label: "Balance start", Cents: start},
 		{Label: "Net income", Cents: sum.NetIncome},
 		{Label: "Adjustments", Cents: sum.Adjustments},

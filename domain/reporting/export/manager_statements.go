@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // managerSelection are the filters of GET /reports/manager-statements, and the columns.
@@ -23,16 +23,16 @@ type managerColumn string
 func (managerColumn) Enum() []string { return namesOf(managerCells) }
 
 var managerCells = []goColumn[report.ManagerMonth]{
-	{render.Column{Name: "startAt", Kind: render.Date}, func(m *report.ManagerMonth) any { return m.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(m *report.ManagerMonth) any { return m.EndAt }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetIncome }},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Adjustments }},
-	{render.Column{Name: "transfers", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Transfers }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceEnd }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(m *report.ManagerMonth) any { return string(m.Currency) }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(m *report.ManagerMonth) any { return m.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(m *report.ManagerMonth) any { return m.EndAt }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetIncome }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Adjustments }},
+	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Transfers }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceEnd }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(m *report.ManagerMonth) any { return string(m.Currency) }},
 }
 
 // managerStatementsCSV is EXP-P18.
@@ -108,16 +108,16 @@ func managerDetailCells(d *report.ManagerDetail) []goColumn[managerLine] {
 		}
 	}
 	return []goColumn[managerLine]{
-		{render.Column{Name: "startAt", Kind: render.Date}, func(*managerLine) any { return d.StartAt }},
-		{render.Column{Name: "endAt", Kind: render.Date}, func(*managerLine) any { return d.EndAt }},
-		{render.Column{Name: "section", Kind: render.Text}, func(l *managerLine) any { return l.section }},
-		{render.Column{Name: "categoryId", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.ID })},
-		{render.Column{Name: "category", Kind: render.Text}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.Name })},
-		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.ID })},
-		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Code })},
-		{render.Column{Name: "name", Kind: render.Text}, func(l *managerLine) any { return l.row }},
-		{render.Column{Name: "amount", Kind: render.Amount}, func(l *managerLine) any { return l.cents }},
-		{render.Column{Name: "currency", Kind: render.Currency}, func(*managerLine) any { return string(d.Currency) }},
+		{csv.Column{Name: "startAt", Kind: csv.Date}, func(*managerLine) any { return d.StartAt }},
+		{csv.Column{Name: "endAt", Kind: csv.Date}, func(*managerLine) any { return d.EndAt }},
+		{csv.Column{Name: "section", Kind: csv.Text}, func(l *managerLine) any { return l.section }},
+		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.ID })},
+		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.Name })},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Code })},
+		{csv.Column{Name: "name", Kind: csv.Text}, func(l *managerLine) any { return l.row }},
+		{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *managerLine) any { return l.cents }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*managerLine) any { return string(d.Currency) }},
 	}
 }
 

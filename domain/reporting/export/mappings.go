@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/activity/mapping"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // mappingSelection are the filters of GET /reservations/line-mappings, and the columns.
@@ -23,18 +23,18 @@ func (mappingColumn) Enum() []string { return namesOf(mappingColumns) }
 
 // mappingColumns are a row per mapping. Empty cells of appId and channel mean every one, as null does in the read.
 var mappingColumns = []sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "m.id"},
-	{render.Column{Name: "lineType", Kind: render.Text}, "m.line_type"},
-	{render.Column{Name: "appId", Kind: render.ID}, "m.app_id"},
-	{render.Column{Name: "channel", Kind: render.Text}, "m.channel"},
-	{render.Column{Name: "status", Kind: render.Text}, "m.status"},
-	{render.Column{Name: "accountId", Kind: render.ID}, "m.account_id"},
-	{render.Column{Name: "accountCode", Kind: render.ID}, "a.code"},
-	{render.Column{Name: "account", Kind: render.Text}, "a.name"},
-	{render.Column{Name: "party", Kind: render.Text}, "m.party"},
-	{render.Column{Name: "revenueRecognition", Kind: render.Text}, "m.revenue_recognition"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "m.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "m.updated_at"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "m.id"},
+	{csv.Column{Name: "lineType", Kind: csv.Text}, "m.line_type"},
+	{csv.Column{Name: "appId", Kind: csv.ID}, "m.app_id"},
+	{csv.Column{Name: "channel", Kind: csv.Text}, "m.channel"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "m.status"},
+	{csv.Column{Name: "accountId", Kind: csv.ID}, "m.account_id"},
+	{csv.Column{Name: "accountCode", Kind: csv.ID}, "a.code"},
+	{csv.Column{Name: "account", Kind: csv.Text}, "a.name"},
+	{csv.Column{Name: "party", Kind: csv.Text}, "m.party"},
+	{csv.Column{Name: "revenueRecognition", Kind: csv.Text}, "m.revenue_recognition"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "m.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "m.updated_at"},
 }
 
 // mappingsCSV is EXP-P06.

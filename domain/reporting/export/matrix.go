@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // profitSelection are the filters of GET /reports/profit-and-loss, and the columns.
@@ -51,15 +51,15 @@ func matrixCells(m *report.Matrix) []matrixCell {
 		}
 	}
 	return []matrixCell{
-		{render.Column{Name: "section", Kind: render.Text}, func(r *report.MatrixRow) any { return r.Section }},
-		{render.Column{Name: "categoryId", Kind: render.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
-		{render.Column{Name: "category", Kind: render.Text}, ofCategory(func(c *report.Column) any { return c.Title })},
-		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
-		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
-		{render.Column{Name: "account", Kind: render.Text}, func(r *report.MatrixRow) any { return r.Title }},
-		{render.Column{Name: valuesColumn, Kind: render.Amount}, nil},
-		{render.Column{Name: "total", Kind: render.Amount}, func(r *report.MatrixRow) any { return r.Total }},
-		{render.Column{Name: "currency", Kind: render.Currency}, func(*report.MatrixRow) any { return string(m.Currency) }},
+		{csv.Column{Name: "section", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Section }},
+		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
+		{csv.Column{Name: "category", Kind: csv.Text}, ofCategory(func(c *report.Column) any { return c.Title })},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
+		{csv.Column{Name: "account", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Title }},
+		{csv.Column{Name: valuesColumn, Kind: csv.Amount}, nil},
+		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Total }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*report.MatrixRow) any { return string(m.Currency) }},
 	}
 }
 
@@ -83,7 +83,7 @@ func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 		if taken[title] > 1 || title == "" {
 			title = c.Title + " (" + c.ID + ")"
 		}
-		values[i] = matrixCell{render.Column{Name: title, Kind: render.Amount}, func(r *report.MatrixRow) any { return r.Values[i] }}
+		values[i] = matrixCell{csv.Column{Name: title, Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Values[i] }}
 	}
 	return slices.Concat(cells[:at], values, cells[at+1:])
 }

@@ -5,22 +5,22 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // reportHead is what documents of reports have in common. They are dated with the day after the last that they tell of, so that the same data
 // gives the same bytes whenever it is rendered.
-func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (render.ReportDoc, error) {
+func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
-	return render.ReportDoc{Team: sender, Currency: strings.ToUpper(string(currency)), Created: last.AddDays(1).In(time.UTC)}, err
+	return document.ReportDoc{Team: sender, Currency: strings.ToUpper(string(currency)), Created: last.AddDays(1).In(time.UTC)}, err
 }
 
 // writeReport writes a document, which counts as one.
-func writeReport(out *Sink, doc *render.ReportDoc) error {
-	if err := render.Report(out, *doc); err != nil {
+func writeReport(out *Sink, doc *document.ReportDoc) error {
+	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
 	return out.Did(1)
@@ -31,18 +31,18 @@ func pagesOf(rows Size) Size {
 	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsOfPage}
 }
 
-func textColumn(head string) render.ReportColumn {
-	return render.ReportColumn{Head: head, Kind: render.ReportText}
+func textColumn(head string) document.ReportColumn {
+	return document.ReportColumn{Head: head, Kind: document.ReportText}
 }
 
-func dateColumn(head string) render.ReportColumn {
-	return render.ReportColumn{Head: head, Kind: render.ReportDate}
+func dateColumn(head string) document.ReportColumn {
+	return document.ReportColumn{Head: head, Kind: document.ReportDate}
 }
 
-func amountColumns(heads ...string) []render.ReportColumn {
-	columns := make([]render.ReportColumn, len(heads))
+func amountColumns(heads ...string) []document.ReportColumn {
+	columns := make([]document.ReportColumn, len(heads))
 	for i, head := range heads {
-		columns[i] = render.ReportColumn{Head: head, Kind: render.ReportAmount}
+		columns[i] = document.ReportColumn{Head: head, Kind: document.ReportAmount}
 	}
 	return columns
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/activity/reservation"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // reservationSelection are the filters of GET /reservations, and the columns.
@@ -24,41 +24,41 @@ func (reservationColumn) Enum() []string { return namesOf(reservationColumns) }
 // reservationColumns are a row per reservation. The amounts from rent to adjustments are those that count and add up to total; other is every
 // line type that has no column of its own.
 var reservationColumns = []sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "r.id"},
-	{render.Column{Name: "shortRef", Kind: render.ID}, "r.short_ref"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "r.unique_ref"},
-	{render.Column{Name: "confirmationCode", Kind: render.ID}, "r.confirmation_code"},
-	{render.Column{Name: "pmsReferenceCode", Kind: render.ID}, "r.pms_reference_code"},
-	{render.Column{Name: "type", Kind: render.Text}, "r.type"},
-	{render.Column{Name: "status", Kind: render.Text}, "r.status"},
-	{render.Column{Name: "generalLedgerStatus", Kind: render.Text}, "r.general_ledger_status"},
-	{render.Column{Name: "listingId", Kind: render.ID}, "r.listing_id"},
-	{render.Column{Name: "listing", Kind: render.Text}, "l.name"},
-	{render.Column{Name: "guestName", Kind: render.Text}, "r.guest_name"},
-	{render.Column{Name: "bookerName", Kind: render.Text}, "r.booker_name"},
-	{render.Column{Name: "guests", Kind: render.Integer}, "r.guests"},
-	{render.Column{Name: "bookingPlatform", Kind: render.Text}, "r.booking_platform"},
-	{render.Column{Name: "appId", Kind: render.ID}, "r.app_id"},
-	{render.Column{Name: "bookedAt", Kind: render.Date}, "r.booked_at"},
-	{render.Column{Name: "checkIn", Kind: render.Date}, "r.check_in"},
-	{render.Column{Name: "checkOut", Kind: render.Date}, "r.check_out"},
-	{render.Column{Name: "nights", Kind: render.Integer}, "r.check_out - r.check_in"},
-	{render.Column{Name: "cancelledAt", Kind: render.Date}, "r.cancelled_at"},
-	{render.Column{Name: "generalLedgerPostingAt", Kind: render.Date}, "r.general_ledger_posting_at"},
-	{render.Column{Name: "rent", Kind: render.Amount}, "coalesce(stated.rent, 0)::bigint"},
-	{render.Column{Name: "cleaningFee", Kind: render.Amount}, "coalesce(stated.cleaning_fee, 0)::bigint"},
-	{render.Column{Name: "guestFee", Kind: render.Amount}, "coalesce(stated.guest_fee, 0)::bigint"},
-	{render.Column{Name: "tax", Kind: render.Amount}, "coalesce(stated.tax, 0)::bigint"},
-	{render.Column{Name: "discount", Kind: render.Amount}, "coalesce(stated.discount, 0)::bigint"},
-	{render.Column{Name: "other", Kind: render.Amount}, "coalesce(stated.other, 0)::bigint"},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, "coalesce(adjusted.amount, 0)::bigint"},
-	{render.Column{Name: "total", Kind: render.Amount}, "f.expected::bigint"},
-	{render.Column{Name: "paid", Kind: render.Amount}, "f.received::bigint"},
-	{render.Column{Name: "balance", Kind: render.Amount}, "(f.expected - f.received)::bigint"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "r.currency"},
-	{render.Column{Name: "paymentStatus", Kind: render.Text}, "payment.status"},
-	{render.Column{Name: "createdAt", Kind: render.Instant}, "r.created_at"},
-	{render.Column{Name: "updatedAt", Kind: render.Instant}, "r.updated_at"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, "r.short_ref"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},
+	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, "r.confirmation_code"},
+	{csv.Column{Name: "pmsReferenceCode", Kind: csv.ID}, "r.pms_reference_code"},
+	{csv.Column{Name: "type", Kind: csv.Text}, "r.type"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "r.status"},
+	{csv.Column{Name: "generalLedgerStatus", Kind: csv.Text}, "r.general_ledger_status"},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, "r.listing_id"},
+	{csv.Column{Name: "listing", Kind: csv.Text}, "l.name"},
+	{csv.Column{Name: "guestName", Kind: csv.Text}, "r.guest_name"},
+	{csv.Column{Name: "bookerName", Kind: csv.Text}, "r.booker_name"},
+	{csv.Column{Name: "guests", Kind: csv.Integer}, "r.guests"},
+	{csv.Column{Name: "bookingPlatform", Kind: csv.Text}, "r.booking_platform"},
+	{csv.Column{Name: "appId", Kind: csv.ID}, "r.app_id"},
+	{csv.Column{Name: "bookedAt", Kind: csv.Date}, "r.booked_at"},
+	{csv.Column{Name: "checkIn", Kind: csv.Date}, "r.check_in"},
+	{csv.Column{Name: "checkOut", Kind: csv.Date}, "r.check_out"},
+	{csv.Column{Name: "nights", Kind: csv.Integer}, "r.check_out - r.check_in"},
+	{csv.Column{Name: "cancelledAt", Kind: csv.Date}, "r.cancelled_at"},
+	{csv.Column{Name: "generalLedgerPostingAt", Kind: csv.Date}, "r.general_ledger_posting_at"},
+	{csv.Column{Name: "rent", Kind: csv.Amount}, "coalesce(stated.rent, 0)::bigint"},
+	{csv.Column{Name: "cleaningFee", Kind: csv.Amount}, "coalesce(stated.cleaning_fee, 0)::bigint"},
+	{csv.Column{Name: "guestFee", Kind: csv.Amount}, "coalesce(stated.guest_fee, 0)::bigint"},
+	{csv.Column{Name: "tax", Kind: csv.Amount}, "coalesce(stated.tax, 0)::bigint"},
+	{csv.Column{Name: "discount", Kind: csv.Amount}, "coalesce(stated.discount, 0)::bigint"},
+	{csv.Column{Name: "other", Kind: csv.Amount}, "coalesce(stated.other, 0)::bigint"},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, "coalesce(adjusted.amount, 0)::bigint"},
+	{csv.Column{Name: "total", Kind: csv.Amount}, "f.expected::bigint"},
+	{csv.Column{Name: "paid", Kind: csv.Amount}, "f.received::bigint"},
+	{csv.Column{Name: "balance", Kind: csv.Amount}, "(f.expected - f.received)::bigint"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "r.currency"},
+	{csv.Column{Name: "paymentStatus", Kind: csv.Text}, "payment.status"},
+	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "r.created_at"},
+	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
 }
 
 // reservationsCSV is EXP-P05.

@@ -7,22 +7,22 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
-	"stayledger/platform/render"
 )
 
 // sqlColumn is a column that the database fills by itself: SQL is an expression over the tables of the query. Rows of such columns go
 // from the server's binary form straight into the file.
 type sqlColumn struct {
-	render.Column
+	csv.Column
 	SQL string
 }
 
 // goColumn is a column computed from a row.
 type goColumn[T any] struct {
-	render.Column
+	csv.Column
 	Value func(row *T) any
 }
 
@@ -80,13 +80,13 @@ type dictionary map[id.ID][]byte
 
 // write writes a row for each row of the query, with the columns in place of the query's.
 func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
-	head, expressions := make([]render.Column, len(l.columns)), make([]string, len(l.columns))
+	head, expressions := make([]csv.Column, len(l.columns)), make([]string, len(l.columns))
 	for i := range l.columns {
 		head[i], expressions[i] = l.columns[i].Column, l.columns[i].SQL
 	}
 	q := l.query
 	q.Columns, q.Args["team"] = strings.Join(expressions, ", "), tx.Team
-	csv := render.NewCSV(out, head)
+	csv := csv.NewWriter(out, head)
 	err := db.EachRaw(ctx, tx, db.Stmt{SQL: q.SQL(l.sort), Args: q.Args}, func(r *db.RawRows) error {
 		for i, names := range l.names {
 			r.Types[i] = db.RawText
@@ -107,11 +107,11 @@ func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
 
 // writeTable writes computed rows.
 func writeTable[T any](out *Sink, columns []goColumn[T], rows iter.Seq2[*T, error]) error {
-	head, values := make([]render.Column, len(columns)), make([]any, len(columns))
+	head, values := make([]csv.Column, len(columns)), make([]any, len(columns))
 	for i := range columns {
 		head[i] = columns[i].Column
 	}
-	csv := render.NewCSV(out, head)
+	csv := csv.NewWriter(out, head)
 	for row, err := range rows {
 		if err != nil {
 			return err

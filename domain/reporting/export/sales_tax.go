@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // taxSelection are the filters of GET /reports/sales-tax-liability, and the columns.
@@ -22,21 +22,21 @@ func (taxColumn) Enum() []string { return namesOf(taxCells) }
 
 // taxCells are the columns. A stay whose entries are in two listings has a row for each.
 var taxCells = []sqlColumn{
-	{render.Column{Name: "startDate", Kind: render.Date}, "@start::date"},
-	{render.Column{Name: "endDate", Kind: render.Date}, "@end::date"},
-	{render.Column{Name: "listingId", Kind: render.ID}, "b.listing_id"},
-	{render.Column{Name: "listing", Kind: render.Text}, "b.listing_name"},
-	{render.Column{Name: "channel", Kind: render.Text}, "b.booking_platform"},
-	{render.Column{Name: "reservationId", Kind: render.ID}, "b.reservation_id"},
-	{render.Column{Name: "confirmationCode", Kind: render.ID}, "b.confirmation_code"},
-	{render.Column{Name: "guestName", Kind: render.Text}, "b.guest_name"},
-	{render.Column{Name: "checkIn", Kind: render.Date}, "b.check_in"},
-	{render.Column{Name: "checkOut", Kind: render.Date}, "b.check_out"},
-	{render.Column{Name: "nights", Kind: render.Integer}, "b.check_out - b.check_in"},
-	{render.Column{Name: "bookedAt", Kind: render.Date}, "b.booked_at"},
-	{render.Column{Name: "taxableIncome", Kind: render.Amount}, "b.income"},
-	{render.Column{Name: "collectableTaxes", Kind: render.Amount}, "b.taxes"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "b.currency"},
+	{csv.Column{Name: "startDate", Kind: csv.Date}, "@start::date"},
+	{csv.Column{Name: "endDate", Kind: csv.Date}, "@end::date"},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, "b.listing_id"},
+	{csv.Column{Name: "listing", Kind: csv.Text}, "b.listing_name"},
+	{csv.Column{Name: "channel", Kind: csv.Text}, "b.booking_platform"},
+	{csv.Column{Name: "reservationId", Kind: csv.ID}, "b.reservation_id"},
+	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, "b.confirmation_code"},
+	{csv.Column{Name: "guestName", Kind: csv.Text}, "b.guest_name"},
+	{csv.Column{Name: "checkIn", Kind: csv.Date}, "b.check_in"},
+	{csv.Column{Name: "checkOut", Kind: csv.Date}, "b.check_out"},
+	{csv.Column{Name: "nights", Kind: csv.Integer}, "b.check_out - b.check_in"},
+	{csv.Column{Name: "bookedAt", Kind: csv.Date}, "b.booked_at"},
+	{csv.Column{Name: "taxableIncome", Kind: csv.Amount}, "b.income"},
+	{csv.Column{Name: "collectableTaxes", Kind: csv.Amount}, "b.taxes"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "b.currency"},
 }
 
 // salesTaxCSV is EXP-P32.

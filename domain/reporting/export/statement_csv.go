@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // statementRows are the filters of GET /statements, and the columns.
@@ -25,36 +25,36 @@ func (statementColumn) Enum() []string { return namesOf(statementColumns) }
 
 // statementColumns are the columns, in the signs that owners see: what lowers their balance is negative.
 var statementColumns = []goColumn[statement.Statement]{
-	{render.Column{Name: "id", Kind: render.ID}, func(s *statement.Statement) any { return s.ID }},
-	{render.Column{Name: "shortRef", Kind: render.ID}, func(s *statement.Statement) any { return s.ShortRef }},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, func(s *statement.Statement) any { return s.UniqueRef }},
-	{render.Column{Name: "startAt", Kind: render.Date}, func(s *statement.Statement) any { return s.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(s *statement.Statement) any { return s.EndAt }},
-	{render.Column{Name: "status", Kind: render.Text}, func(s *statement.Statement) any { return s.Status }},
-	{render.Column{Name: "version", Kind: render.Integer}, func(s *statement.Statement) any { return s.Version }},
-	{render.Column{Name: "publishedAt", Kind: render.Instant}, func(s *statement.Statement) any { return s.PublishedAt }},
-	{render.Column{Name: "source", Kind: render.Text}, func(s *statement.Statement) any { return s.Source.Type }},
-	{render.Column{Name: "listingId", Kind: render.ID}, func(s *statement.Statement) any { return s.Listing.ID }},
-	{render.Column{Name: "listing", Kind: render.Text}, func(s *statement.Statement) any { return s.Listing.Name }},
-	{render.Column{Name: "listingUniqueRef", Kind: render.ID}, func(s *statement.Statement) any { return s.Listing.UniqueRef }},
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(s *statement.Statement) any { return s.Ownership.ID }},
-	{render.Column{Name: "ownershipStartAt", Kind: render.Date}, func(s *statement.Statement) any { return s.Ownership.StartAt }},
-	{render.Column{Name: "ownershipEndAt", Kind: render.Date}, func(s *statement.Statement) any { return s.Ownership.EndAt }},
-	{render.Column{Name: "ownerIds", Kind: render.ID}, func(s *statement.Statement) any { return ownerIDs(ownersOfShares(s.Shares)) }},
-	{render.Column{Name: "owners", Kind: render.Text}, func(s *statement.Statement) any { return ownerNames(ownersOfShares(s.Shares)) }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(s *statement.Statement) any { return s.Currency }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.NetIncome }},
-	{render.Column{Name: "payouts", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Payouts }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceEnd }},
-	{render.Column{Name: "reserve", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Reserve }},
-	{render.Column{Name: "available", Kind: render.Amount}, func(s *statement.Statement) any { return s.Financials.Available }},
-	{render.Column{Name: "received", Kind: render.Amount}, func(s *statement.Statement) any { return s.Payment.Received }},
-	{render.Column{Name: "open", Kind: render.Amount}, func(s *statement.Statement) any { return s.Payment.Open }},
-	{render.Column{Name: "paymentStatus", Kind: render.Text}, func(s *statement.Statement) any { return s.Payment.Status }},
-	{render.Column{Name: "issues", Kind: render.Text}, func(s *statement.Statement) any {
+	{csv.Column{Name: "id", Kind: csv.ID}, func(s *statement.Statement) any { return s.ID }},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.ShortRef }},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.UniqueRef }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.EndAt }},
+	{csv.Column{Name: "status", Kind: csv.Text}, func(s *statement.Statement) any { return s.Status }},
+	{csv.Column{Name: "version", Kind: csv.Integer}, func(s *statement.Statement) any { return s.Version }},
+	{csv.Column{Name: "publishedAt", Kind: csv.Instant}, func(s *statement.Statement) any { return s.PublishedAt }},
+	{csv.Column{Name: "source", Kind: csv.Text}, func(s *statement.Statement) any { return s.Source.Type }},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Listing.ID }},
+	{csv.Column{Name: "listing", Kind: csv.Text}, func(s *statement.Statement) any { return s.Listing.Name }},
+	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.Listing.UniqueRef }},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Ownership.ID }},
+	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.StartAt }},
+	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.EndAt }},
+	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(s *statement.Statement) any { return ownerIDs(ownersOfShares(s.Shares)) }},
+	{csv.Column{Name: "owners", Kind: csv.Text}, func(s *statement.Statement) any { return ownerNames(ownersOfShares(s.Shares)) }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(s *statement.Statement) any { return s.Currency }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.NetIncome }},
+	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Payouts }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceEnd }},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Reserve }},
+	{csv.Column{Name: "available", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Available }},
+	{csv.Column{Name: "received", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Received }},
+	{csv.Column{Name: "open", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Open }},
+	{csv.Column{Name: "paymentStatus", Kind: csv.Text}, func(s *statement.Statement) any { return s.Payment.Status }},
+	{csv.Column{Name: "issues", Kind: csv.Text}, func(s *statement.Statement) any {
 		codes := make([]string, len(s.Issues))
 		for i := range s.Issues {
 			codes[i] = s.Issues[i].Code

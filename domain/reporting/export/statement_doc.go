@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"stayledger/domain/property/contact"
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/render"
 )
 
 // senderOf is the letterhead of the team.
-func senderOf(ctx context.Context, tx *db.Tx) (render.StatementTeam, error) {
+func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 	type row struct {
 		Name    string
 		Email   *string
@@ -28,9 +28,9 @@ func senderOf(ctx context.Context, tx *db.Tx) (render.StatementTeam, error) {
 			(select content from team_logo where team_id = @team) as logo
 		from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
-		return render.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
+		return document.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
 	}
-	out := render.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
+	out := document.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
 	if r.Email != nil {
 		out.Email = *r.Email
 	}
@@ -84,25 +84,25 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 
 // document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its month, so that the same
 // statement gives the same bytes whenever it is rendered.
-func (b *background) document(s *statement.Detail, sender *render.StatementTeam) render.StatementDoc {
+func (b *background) document(s *statement.Detail, sender *document.StatementTeam) document.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
-	doc := render.StatementDoc{
+	doc := document.StatementDoc{
 		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
-		Statement: render.StatementRef{
+		Statement: document.StatementRef{
 			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
 		},
-		Listing: render.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
+		Listing: document.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
 	}
 	if s.Layout != nil && !s.Layout.ShowTeamEmail {
 		doc.Team.Email = ""
 	}
 	for _, share := range s.Shares {
-		doc.Owners = append(doc.Owners, render.StatementOwner{
+		doc.Owners = append(doc.Owners, document.StatementOwner{
 			Name: share.Name, Address: addressLines(owner(share.ContactID)), SplitPercent: percent(share.Split), ShareCents: share.Amount,
 		})
 	}
 	for _, line := range s.Summary {
-		doc.Summary = append(doc.Summary, render.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
 	showEntries(&doc, s, b.unplaced[s.ID])
 	return doc

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // lineRows are the filters of GET /statements, and the columns of a line.
@@ -46,32 +46,32 @@ func ofStay(value func(l *lineOf) any) func(l *lineOf) any {
 
 // lineColumns are the columns; amounts have the sign that owners see.
 var lineColumns = []goColumn[lineOf]{
-	{render.Column{Name: "statementId", Kind: render.ID}, func(l *lineOf) any { return l.ID }},
-	{render.Column{Name: "shortRef", Kind: render.ID}, func(l *lineOf) any { return l.ShortRef }},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, func(l *lineOf) any { return l.UniqueRef }},
-	{render.Column{Name: "startAt", Kind: render.Date}, func(l *lineOf) any { return l.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(l *lineOf) any { return l.EndAt }},
-	{render.Column{Name: "status", Kind: render.Text}, func(l *lineOf) any { return l.Status }},
-	{render.Column{Name: "source", Kind: render.Text}, func(l *lineOf) any { return l.Source.Type }},
-	{render.Column{Name: "listingId", Kind: render.ID}, func(l *lineOf) any { return l.Listing.ID }},
-	{render.Column{Name: "listing", Kind: render.Text}, func(l *lineOf) any { return l.Listing.Name }},
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(l *lineOf) any { return l.Ownership.ID }},
-	{render.Column{Name: "owners", Kind: render.Text}, func(l *lineOf) any { return ownerNames(ownersOfShares(l.Shares)) }},
-	{render.Column{Name: "section", Kind: render.Text}, func(l *lineOf) any { return l.Section }},
-	{render.Column{Name: "date", Kind: render.Date}, func(l *lineOf) any { return l.Date }},
-	{render.Column{Name: "description", Kind: render.Text}, func(l *lineOf) any { return l.Description }},
-	{render.Column{Name: "accountId", Kind: render.ID}, func(l *lineOf) any { return l.Account.ID }},
-	{render.Column{Name: "accountCode", Kind: render.ID}, func(l *lineOf) any { return l.AccountCode }},
-	{render.Column{Name: "account", Kind: render.Text}, func(l *lineOf) any { return l.Account.Name }},
-	{render.Column{Name: "reservationId", Kind: render.ID}, ofStay(func(l *lineOf) any { return l.stay().ID })},
-	{render.Column{Name: "confirmationCode", Kind: render.ID}, ofStay(func(l *lineOf) any { return l.stay().ConfirmationCode })},
-	{render.Column{Name: "guestName", Kind: render.Text}, ofStay(func(l *lineOf) any { return l.stay().GuestName })},
-	{render.Column{Name: "bookingPlatform", Kind: render.Text}, func(l *lineOf) any { return l.BookingPlatform }},
-	{render.Column{Name: "checkIn", Kind: render.Date}, ofStay(func(l *lineOf) any { return l.stay().CheckIn })},
-	{render.Column{Name: "checkOut", Kind: render.Date}, ofStay(func(l *lineOf) any { return l.stay().CheckOut })},
-	{render.Column{Name: "transactionId", Kind: render.ID}, func(l *lineOf) any { return l.TransactionID }},
-	{render.Column{Name: "amount", Kind: render.Amount}, func(l *lineOf) any { return l.Total }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(l *lineOf) any { return l.Currency }},
+	{csv.Column{Name: "statementId", Kind: csv.ID}, func(l *lineOf) any { return l.ID }},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(l *lineOf) any { return l.ShortRef }},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, func(l *lineOf) any { return l.UniqueRef }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(l *lineOf) any { return l.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(l *lineOf) any { return l.EndAt }},
+	{csv.Column{Name: "status", Kind: csv.Text}, func(l *lineOf) any { return l.Status }},
+	{csv.Column{Name: "source", Kind: csv.Text}, func(l *lineOf) any { return l.Source.Type }},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, func(l *lineOf) any { return l.Listing.ID }},
+	{csv.Column{Name: "listing", Kind: csv.Text}, func(l *lineOf) any { return l.Listing.Name }},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(l *lineOf) any { return l.Ownership.ID }},
+	{csv.Column{Name: "owners", Kind: csv.Text}, func(l *lineOf) any { return ownerNames(ownersOfShares(l.Shares)) }},
+	{csv.Column{Name: "section", Kind: csv.Text}, func(l *lineOf) any { return l.Section }},
+	{csv.Column{Name: "date", Kind: csv.Date}, func(l *lineOf) any { return l.Date }},
+	{csv.Column{Name: "description", Kind: csv.Text}, func(l *lineOf) any { return l.Description }},
+	{csv.Column{Name: "accountId", Kind: csv.ID}, func(l *lineOf) any { return l.Account.ID }},
+	{csv.Column{Name: "accountCode", Kind: csv.ID}, func(l *lineOf) any { return l.AccountCode }},
+	{csv.Column{Name: "account", Kind: csv.Text}, func(l *lineOf) any { return l.Account.Name }},
+	{csv.Column{Name: "reservationId", Kind: csv.ID}, ofStay(func(l *lineOf) any { return l.stay().ID })},
+	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, ofStay(func(l *lineOf) any { return l.stay().ConfirmationCode })},
+	{csv.Column{Name: "guestName", Kind: csv.Text}, ofStay(func(l *lineOf) any { return l.stay().GuestName })},
+	{csv.Column{Name: "bookingPlatform", Kind: csv.Text}, func(l *lineOf) any { return l.BookingPlatform }},
+	{csv.Column{Name: "checkIn", Kind: csv.Date}, ofStay(func(l *lineOf) any { return l.stay().CheckIn })},
+	{csv.Column{Name: "checkOut", Kind: csv.Date}, ofStay(func(l *lineOf) any { return l.stay().CheckOut })},
+	{csv.Column{Name: "transactionId", Kind: csv.ID}, func(l *lineOf) any { return l.TransactionID }},
+	{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *lineOf) any { return l.Total }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(l *lineOf) any { return l.Currency }},
 }
 
 // statementLinesCSV is EXP-P09.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/render"
 )
 
 // periodRows are the filters of GET /statements, and the columns of an ownership period.
@@ -45,32 +45,32 @@ func (r *ownedRun) add(f *statement.Figures) {
 
 // periodColumns are the columns. The balance at the end is the one at the start with net income, payouts and adjustments.
 var periodColumns = []goColumn[ownedRun]{
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(r *ownedRun) any { return r.of.Ownership.ID }},
-	{render.Column{Name: "listingId", Kind: render.ID}, func(r *ownedRun) any { return r.of.Listing.ID }},
-	{render.Column{Name: "listing", Kind: render.Text}, func(r *ownedRun) any { return r.of.Listing.Name }},
-	{render.Column{Name: "listingUniqueRef", Kind: render.ID}, func(r *ownedRun) any { return r.of.Listing.UniqueRef }},
-	{render.Column{Name: "ownershipStartAt", Kind: render.Date}, func(r *ownedRun) any { return r.of.Ownership.StartAt }},
-	{render.Column{Name: "ownershipEndAt", Kind: render.Date}, func(r *ownedRun) any { return r.of.Ownership.EndAt }},
-	{render.Column{Name: "ownerIds", Kind: render.ID}, func(r *ownedRun) any { return ownerIDs(r.of.Owners) }},
-	{render.Column{Name: "owners", Kind: render.Text}, func(r *ownedRun) any { return ownerNames(r.of.Owners) }},
-	{render.Column{Name: "startAt", Kind: render.Date}, func(r *ownedRun) any { return r.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(r *ownedRun) any { return r.EndAt }},
-	{render.Column{Name: "statements", Kind: render.Integer}, func(r *ownedRun) any { return r.Statements }},
-	{render.Column{Name: "drafts", Kind: render.Integer}, func(r *ownedRun) any { return r.drafts }},
-	{render.Column{Name: "inReview", Kind: render.Integer}, func(r *ownedRun) any { return r.inReview }},
-	{render.Column{Name: "published", Kind: render.Integer}, func(r *ownedRun) any { return r.published }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(r *ownedRun) any { return r.of.Currency }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(r *ownedRun) any { return r.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(r *ownedRun) any { return r.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(r *ownedRun) any { return r.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(r *ownedRun) any { return r.NetIncome }},
-	{render.Column{Name: "payouts", Kind: render.Amount}, func(r *ownedRun) any { return r.Payouts }},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, func(r *ownedRun) any { return r.Adjustments() }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(r *ownedRun) any { return r.BalanceEnd }},
-	{render.Column{Name: "reserve", Kind: render.Amount}, func(r *ownedRun) any { return r.Reserve }},
-	{render.Column{Name: "available", Kind: render.Amount}, func(r *ownedRun) any { return r.Available }},
-	{render.Column{Name: "received", Kind: render.Amount}, func(r *ownedRun) any { return r.Received }},
-	{render.Column{Name: "open", Kind: render.Amount}, func(r *ownedRun) any { return r.Left }},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Ownership.ID }},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Listing.ID }},
+	{csv.Column{Name: "listing", Kind: csv.Text}, func(r *ownedRun) any { return r.of.Listing.Name }},
+	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Listing.UniqueRef }},
+	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(r *ownedRun) any { return r.of.Ownership.StartAt }},
+	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(r *ownedRun) any { return r.of.Ownership.EndAt }},
+	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(r *ownedRun) any { return ownerIDs(r.of.Owners) }},
+	{csv.Column{Name: "owners", Kind: csv.Text}, func(r *ownedRun) any { return ownerNames(r.of.Owners) }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(r *ownedRun) any { return r.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(r *ownedRun) any { return r.EndAt }},
+	{csv.Column{Name: "statements", Kind: csv.Integer}, func(r *ownedRun) any { return r.Statements }},
+	{csv.Column{Name: "drafts", Kind: csv.Integer}, func(r *ownedRun) any { return r.drafts }},
+	{csv.Column{Name: "inReview", Kind: csv.Integer}, func(r *ownedRun) any { return r.inReview }},
+	{csv.Column{Name: "published", Kind: csv.Integer}, func(r *ownedRun) any { return r.published }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(r *ownedRun) any { return r.of.Currency }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(r *ownedRun) any { return r.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(r *ownedRun) any { return r.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(r *ownedRun) any { return r.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(r *ownedRun) any { return r.NetIncome }},
+	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(r *ownedRun) any { return r.Payouts }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(r *ownedRun) any { return r.Adjustments() }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(r *ownedRun) any { return r.BalanceEnd }},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRun) any { return r.Reserve }},
+	{csv.Column{Name: "available", Kind: csv.Amount}, func(r *ownedRun) any { return r.Available }},
+	{csv.Column{Name: "received", Kind: csv.Amount}, func(r *ownedRun) any { return r.Received }},
+	{csv.Column{Name: "open", Kind: csv.Amount}, func(r *ownedRun) any { return r.Left }},
 }
 
 // statementPeriodsCSV is EXP-P10.

@@ -8,17 +8,17 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
-	"stayledger/platform/render"
 )
 
 // showEntries tells what the figures add up from: by the tables of the layout, and by the entries where it has no table for them.
-func showEntries(doc *render.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
+func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 	for i := range s.Tables {
 		if t := &s.Tables[i]; len(t.Rows) > 0 && len(t.Columns) > 0 {
@@ -32,7 +32,7 @@ func showEntries(doc *render.StatementDoc, s *statement.Detail, unplaced map[id.
 	}
 	for i := range s.Lines {
 		line := &s.Lines[i]
-		shown := render.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
+		shown := document.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
 		if shown.Description == "" {
 			shown.Description = line.Account.Name
 		}
@@ -89,19 +89,19 @@ func showsLess(s *statement.Detail) bool {
 }
 
 // tableOf is a section of the layout as a document shows it.
-func tableOf(t *statement.Table, design *layout.Design) render.ReportTable {
-	out := render.ReportTable{Title: t.Name}
+func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
+	out := document.ReportTable{Title: t.Name}
 	section := sectionOf(t.ID, design)
 	for i := range t.Columns {
-		out.Columns = append(out.Columns, render.ReportColumn{Head: t.Columns[i].Name, Kind: kindOf(&t.Columns[i], section)})
+		out.Columns = append(out.Columns, document.ReportColumn{Head: t.Columns[i].Name, Kind: kindOf(&t.Columns[i], section)})
 	}
 	for i := range t.Rows {
-		out.Rows = append(out.Rows, render.ReportRow{Cells: cellsOf(t.Rows[i].Cells)})
+		out.Rows = append(out.Rows, document.ReportRow{Cells: cellsOf(t.Rows[i].Cells)})
 	}
 	if section != nil && section.Aggregate {
 		return out // its one row is the total
 	}
-	total := render.ReportRow{Cells: cellsOf(t.Totals)}
+	total := document.ReportRow{Cells: cellsOf(t.Totals)}
 	if len(total.Cells) > 0 && total.Cells[0] == nil {
 		total.Cells[0] = "Total"
 	}
@@ -128,16 +128,16 @@ func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 	return nil
 }
 
-func kindOf(head *statement.TableColumn, section *layout.Section) render.ReportKind {
+func kindOf(head *statement.TableColumn, section *layout.Section) document.ReportKind {
 	switch head.Type {
 	case layout.Accounts, layout.SubTotal, layout.FormulaCurrency:
-		return render.ReportAmount
+		return document.ReportAmount
 	case layout.FormulaPercentage:
-		return render.ReportPercent
+		return document.ReportPercent
 	case layout.Field:
 	}
 	if section == nil {
-		return render.ReportText
+		return document.ReportText
 	}
 	for i := range section.Columns {
 		if section.Columns[i].ID != head.ID {
@@ -145,12 +145,12 @@ func kindOf(head *statement.TableColumn, section *layout.Section) render.ReportK
 		}
 		switch section.Columns[i].Value.Field { //nolint:exhaustive // the others are texts
 		case layout.Date, layout.CheckIn, layout.CheckOut:
-			return render.ReportDate
+			return document.ReportDate
 		case layout.Nights:
-			return render.ReportInteger
+			return document.ReportInteger
 		}
 	}
-	return render.ReportText
+	return document.ReportText
 }
 
 func cellsOf(cells []statement.TableCell) []any {
@@ -173,8 +173,8 @@ func cellsOf(cells []statement.TableCell) []any {
 const mostAccounts = 8
 
 // reservationTable has a column per revenue account, one for the fees when there are any, and the net revenue last.
-func reservationTable(stays []statement.Reservation) render.ReservationTable {
-	var t render.ReservationTable
+func reservationTable(stays []statement.Reservation) document.ReservationTable {
+	var t document.ReservationTable
 	if len(stays) == 0 {
 		return t
 	}
@@ -208,8 +208,8 @@ func reservationTable(stays []statement.Reservation) render.ReservationTable {
 	return t
 }
 
-func reservationRow(s *statement.Reservation, own int, fees bool) render.ReservationRow {
-	row := render.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
+func reservationRow(s *statement.Reservation, own int, fees bool) document.ReservationRow {
+	row := document.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
 	for _, text := range []struct {
 		from *string
 		to   *string
@@ -248,7 +248,7 @@ type fileNames map[string]bool
 // of is such as "Lighthouse Cottage 2026-05 abcd2345.pdf": sorted by listing and month, unique, and without a character that some file system
 // refuses. Systems that do not tell capitals from small letters, or a letter with its accent from the two one after the other, tell the files
 // apart too.
-func (n fileNames) of(doc *render.StatementDoc) string {
+func (n fileNames) of(doc *document.StatementDoc) string {
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {
 			return r

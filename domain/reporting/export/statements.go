@@ -8,11 +8,11 @@ import (
 	"iter"
 	"slices"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/render"
 )
 
 // statementSelection are the filters of GET /statements, and the language of the document.
@@ -99,8 +99,8 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 }
 
 // documents reads the selected statements, a hundred at a time, and tells that one is done when the next is asked for.
-func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[render.StatementDoc, error] {
-	return func(yield func(render.StatementDoc, error) bool) {
+func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[document.StatementDoc, error] {
+	return func(yield func(document.StatementDoc, error) bool) {
 		sender, err := senderOf(ctx, tx)
 		if err == nil {
 			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
@@ -122,13 +122,13 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink)
 			})
 		}
 		if err != nil && !errors.Is(err, errEnough) {
-			yield(render.StatementDoc{}, err)
+			yield(document.StatementDoc{}, err)
 		}
 	}
 }
 
 func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
-	return render.OwnerStatements(out, documents(ctx, tx, s, out))
+	return document.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
 func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
@@ -143,7 +143,7 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 		if err != nil {
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
-		if err := render.OwnerStatement(entry, doc); err != nil {
+		if err := document.OwnerStatement(entry, doc); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 const summaryPath = "/reports/owner-statement-summaries-per-layout"
@@ -24,23 +24,23 @@ func (summaryColumn) Enum() []string { return namesOf(summaryColumns) }
 
 // summaryColumns are the columns, in the signs that owners see.
 var summaryColumns = []goColumn[report.OwnerSummary]{
-	{render.Column{Name: "contactId", Kind: render.ID}, func(o *report.OwnerSummary) any { return o.Contact.ContactID }},
-	{render.Column{Name: "name", Kind: render.Text}, func(o *report.OwnerSummary) any { return o.Contact.Name }},
-	{render.Column{Name: "firstName", Kind: render.Text}, func(o *report.OwnerSummary) any { return o.Contact.FirstName }},
-	{render.Column{Name: "email", Kind: render.Text}, func(o *report.OwnerSummary) any { return o.Contact.Email }},
-	{render.Column{Name: "phone", Kind: render.Text}, func(o *report.OwnerSummary) any { return o.Contact.Phone }},
-	{render.Column{Name: "listings", Kind: render.Integer}, func(o *report.OwnerSummary) any { return o.Listings }},
-	{render.Column{Name: "statements", Kind: render.Integer}, func(o *report.OwnerSummary) any { return o.Statements }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(o *report.OwnerSummary) any { return string(o.Currency) }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.NetIncome }},
-	{render.Column{Name: "payouts", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Payouts }},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Adjustments }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.BalanceEnd }},
-	{render.Column{Name: "reserve", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Reserve }},
-	{render.Column{Name: "currentBalance", Kind: render.Amount}, func(o *report.OwnerSummary) any { return o.Financials.CurrentBalance }},
+	{csv.Column{Name: "contactId", Kind: csv.ID}, func(o *report.OwnerSummary) any { return o.Contact.ContactID }},
+	{csv.Column{Name: "name", Kind: csv.Text}, func(o *report.OwnerSummary) any { return o.Contact.Name }},
+	{csv.Column{Name: "firstName", Kind: csv.Text}, func(o *report.OwnerSummary) any { return o.Contact.FirstName }},
+	{csv.Column{Name: "email", Kind: csv.Text}, func(o *report.OwnerSummary) any { return o.Contact.Email }},
+	{csv.Column{Name: "phone", Kind: csv.Text}, func(o *report.OwnerSummary) any { return o.Contact.Phone }},
+	{csv.Column{Name: "listings", Kind: csv.Integer}, func(o *report.OwnerSummary) any { return o.Listings }},
+	{csv.Column{Name: "statements", Kind: csv.Integer}, func(o *report.OwnerSummary) any { return o.Statements }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(o *report.OwnerSummary) any { return string(o.Currency) }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.NetIncome }},
+	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Payouts }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Adjustments }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.BalanceEnd }},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.Reserve }},
+	{csv.Column{Name: "currentBalance", Kind: csv.Amount}, func(o *report.OwnerSummary) any { return o.Financials.CurrentBalance }},
 }
 
 const summaryRefusals = " Fails with 400 for a period that ends before it starts and for a currency code that is none."
@@ -80,28 +80,28 @@ func (partColumn) Enum() []string { return namesOf(partColumns) }
 
 // partColumns are the columns, in the signs that owners see.
 var partColumns = []goColumn[report.OwnerPart]{
-	{render.Column{Name: "contactId", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Contact.ContactID }},
-	{render.Column{Name: "name", Kind: render.Text}, func(p *report.OwnerPart) any { return p.Contact.Name }},
-	{render.Column{Name: "email", Kind: render.Text}, func(p *report.OwnerPart) any { return p.Contact.Email }},
-	{render.Column{Name: "listingId", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Statement.Listing.ID }},
-	{render.Column{Name: "listing", Kind: render.Text}, func(p *report.OwnerPart) any { return p.Statement.Listing.Name }},
-	{render.Column{Name: "listingUniqueRef", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Statement.Listing.UniqueRef }},
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Statement.Ownership.ID }},
-	{render.Column{Name: "statementId", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Statement.ID }},
-	{render.Column{Name: "shortRef", Kind: render.ID}, func(p *report.OwnerPart) any { return p.Statement.ShortRef }},
-	{render.Column{Name: "startAt", Kind: render.Date}, func(p *report.OwnerPart) any { return p.Statement.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(p *report.OwnerPart) any { return p.Statement.EndAt }},
-	{render.Column{Name: "status", Kind: render.Text}, func(p *report.OwnerPart) any { return p.Statement.Status }},
-	{render.Column{Name: "split", Kind: render.Text}, func(p *report.OwnerPart) any { return percent(p.Split) }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(p *report.OwnerPart) any { return p.Statement.Currency }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.NetIncome }},
-	{render.Column{Name: "payouts", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.Payouts }},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.Adjustments }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.BalanceEnd }},
-	{render.Column{Name: "reserve", Kind: render.Amount}, func(p *report.OwnerPart) any { return p.Figures.Reserve }},
+	{csv.Column{Name: "contactId", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Contact.ContactID }},
+	{csv.Column{Name: "name", Kind: csv.Text}, func(p *report.OwnerPart) any { return p.Contact.Name }},
+	{csv.Column{Name: "email", Kind: csv.Text}, func(p *report.OwnerPart) any { return p.Contact.Email }},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Statement.Listing.ID }},
+	{csv.Column{Name: "listing", Kind: csv.Text}, func(p *report.OwnerPart) any { return p.Statement.Listing.Name }},
+	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Statement.Listing.UniqueRef }},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Statement.Ownership.ID }},
+	{csv.Column{Name: "statementId", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Statement.ID }},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(p *report.OwnerPart) any { return p.Statement.ShortRef }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(p *report.OwnerPart) any { return p.Statement.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(p *report.OwnerPart) any { return p.Statement.EndAt }},
+	{csv.Column{Name: "status", Kind: csv.Text}, func(p *report.OwnerPart) any { return p.Statement.Status }},
+	{csv.Column{Name: "split", Kind: csv.Text}, func(p *report.OwnerPart) any { return percent(p.Split) }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(p *report.OwnerPart) any { return p.Statement.Currency }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.NetIncome }},
+	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.Payouts }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.Adjustments }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.BalanceEnd }},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(p *report.OwnerPart) any { return p.Figures.Reserve }},
 }
 
 // summaryPartsCSV is EXP-P28.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/render"
 )
 
 // owned names the owner in the path.
@@ -53,28 +53,28 @@ type ownedRow struct {
 
 // ownedColumns are the columns that every statement has, in the signs that owners see.
 var ownedColumns = []goColumn[ownedRow]{
-	{render.Column{Name: "contactId", Kind: render.ID}, func(r *ownedRow) any { return r.contact.ContactID }},
-	{render.Column{Name: "name", Kind: render.Text}, func(r *ownedRow) any { return r.contact.Name }},
-	{render.Column{Name: "listingId", Kind: render.ID}, func(r *ownedRow) any { return r.Listing.ID }},
-	{render.Column{Name: "listing", Kind: render.Text}, func(r *ownedRow) any { return r.Listing.Name }},
-	{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(r *ownedRow) any { return r.OwnershipPeriodID }},
-	{render.Column{Name: "statementId", Kind: render.ID}, func(r *ownedRow) any { return r.ID }},
-	{render.Column{Name: "shortRef", Kind: render.ID}, func(r *ownedRow) any { return r.ShortRef }},
-	{render.Column{Name: "startAt", Kind: render.Date}, func(r *ownedRow) any { return r.StartAt }},
-	{render.Column{Name: "endAt", Kind: render.Date}, func(r *ownedRow) any { return r.EndAt }},
-	{render.Column{Name: "status", Kind: render.Text}, func(r *ownedRow) any { return r.Status }},
-	{render.Column{Name: "split", Kind: render.Text}, func(r *ownedRow) any { return percent(r.Split) }},
-	{render.Column{Name: "layoutId", Kind: render.ID}, func(r *ownedRow) any { return r.Layout.ID }},
-	{render.Column{Name: "layout", Kind: render.Text}, func(r *ownedRow) any { return r.Layout.Name }},
-	{render.Column{Name: "currency", Kind: render.Currency}, func(r *ownedRow) any { return r.currency }},
-	{render.Column{Name: "balanceStart", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.BalanceStart }},
-	{render.Column{Name: "netRevenue", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.NetRevenue }},
-	{render.Column{Name: "expenses", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Expenses }},
-	{render.Column{Name: "netIncome", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.NetIncome }},
-	{render.Column{Name: "payouts", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Payouts }},
-	{render.Column{Name: "adjustments", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Adjustments }},
-	{render.Column{Name: "balanceEnd", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.BalanceEnd }},
-	{render.Column{Name: "reserve", Kind: render.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
+	{csv.Column{Name: "contactId", Kind: csv.ID}, func(r *ownedRow) any { return r.contact.ContactID }},
+	{csv.Column{Name: "name", Kind: csv.Text}, func(r *ownedRow) any { return r.contact.Name }},
+	{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *ownedRow) any { return r.Listing.ID }},
+	{csv.Column{Name: "listing", Kind: csv.Text}, func(r *ownedRow) any { return r.Listing.Name }},
+	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(r *ownedRow) any { return r.OwnershipPeriodID }},
+	{csv.Column{Name: "statementId", Kind: csv.ID}, func(r *ownedRow) any { return r.ID }},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(r *ownedRow) any { return r.ShortRef }},
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(r *ownedRow) any { return r.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(r *ownedRow) any { return r.EndAt }},
+	{csv.Column{Name: "status", Kind: csv.Text}, func(r *ownedRow) any { return r.Status }},
+	{csv.Column{Name: "split", Kind: csv.Text}, func(r *ownedRow) any { return percent(r.Split) }},
+	{csv.Column{Name: "layoutId", Kind: csv.ID}, func(r *ownedRow) any { return r.Layout.ID }},
+	{csv.Column{Name: "layout", Kind: csv.Text}, func(r *ownedRow) any { return r.Layout.Name }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(r *ownedRow) any { return r.currency }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.NetIncome }},
+	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Payouts }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Adjustments }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.BalanceEnd }},
+	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
 }
 
 // laidColumn is a column of a layout.
@@ -112,7 +112,7 @@ func laidColumns(layouts []report.LayoutSummary) []goColumn[ownedRow] {
 				if slices.ContainsFunc(out, func(o goColumn[ownedRow]) bool { return o.Name == name }) {
 					name += " (" + c.kind + ")"
 				}
-				out = append(out, goColumn[ownedRow]{render.Column{Name: name, Kind: render.Amount}, c.value})
+				out = append(out, goColumn[ownedRow]{csv.Column{Name: name, Kind: csv.Amount}, c.value})
 			}
 		}
 	}

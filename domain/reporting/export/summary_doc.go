@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // rowsOfPage is about how many rows a page of a report holds.
@@ -54,26 +54,26 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 		return err
 	}
 	doc.Title, doc.Currency, doc.Summary = "Owner summaries", strings.ToUpper(string(found.Currency)), summaryLines(&found.Totals)
-	doc.Facts = []render.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
-	doc.Tables = []render.ReportTable{ownersTable(found)}
-	if err := render.Report(out, *doc); err != nil {
+	doc.Facts = []document.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
+	doc.Tables = []document.ReportTable{ownersTable(found)}
+	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
 	return out.Did(1)
 }
 
-func ownersTable(found *report.AllSummaries) render.ReportTable {
+func ownersTable(found *report.AllSummaries) document.ReportTable {
 	adjusted := found.Totals.Adjustments != 0
 	cells := func(name string, f *report.SummaryFinancials) []any {
 		return append(append([]any{name}, figureCells(&f.SummaryFigures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
-	t := render.ReportTable{
-		Title: "Owners", Total: &render.ReportRow{Cells: cells("Total", &found.Totals)},
-		Columns: append(append([]render.ReportColumn{{Head: "Owner", Kind: render.ReportText}}, figureHeads(adjusted)...), amountHead("Reserve"), amountHead("Current balance")),
+	t := document.ReportTable{
+		Title: "Owners", Total: &document.ReportRow{Cells: cells("Total", &found.Totals)},
+		Columns: append(append([]document.ReportColumn{{Head: "Owner", Kind: document.ReportText}}, figureHeads(adjusted)...), amountHead("Reserve"), amountHead("Current balance")),
 	}
 	for i := range found.Owners {
 		o := &found.Owners[i]
-		row := render.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
+		row := document.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
 		if o.Contact.Email != nil {
 			row.Below = *o.Contact.Email
 		}
@@ -83,33 +83,33 @@ func ownersTable(found *report.AllSummaries) render.ReportTable {
 }
 
 // summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data gives the same bytes.
-func summaryHead(ctx context.Context, tx *db.Tx, p *report.SummaryPeriod, locale string) (*render.ReportDoc, error) {
+func summaryHead(ctx context.Context, tx *db.Tx, p *report.SummaryPeriod, locale string) (*document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	first, last := p.First(), p.Last()
-	return &render.ReportDoc{
+	return &document.ReportDoc{
 		Subtitle: months(first.Day, last.Day, locale), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
 	}, nil
 }
 
 // months are such as "January 2026 – February 2026", in the language of the locale.
 func months(first, last day.Day, locale string) string {
-	from, to := render.MonthText(first.String(), locale), render.MonthText(last.String(), locale)
+	from, to := document.MonthText(first.String(), locale), document.MonthText(last.String(), locale)
 	if from == to {
 		return from
 	}
 	return from + " – " + to
 }
 
-func amountHead(name string) render.ReportColumn {
-	return render.ReportColumn{Head: name, Kind: render.ReportAmount}
+func amountHead(name string) document.ReportColumn {
+	return document.ReportColumn{Head: name, Kind: document.ReportAmount}
 }
 
 // figureHeads are the columns of an owner's figures in a table, with the adjustments when there are any.
-func figureHeads(adjusted bool) []render.ReportColumn {
-	heads := []render.ReportColumn{amountHead("Balance start"), amountHead("Net revenue"), amountHead("Expenses"), amountHead("Payouts")}
+func figureHeads(adjusted bool) []document.ReportColumn {
+	heads := []document.ReportColumn{amountHead("Balance start"), amountHead("Net revenue"), amountHead("Expenses"), amountHead("Payouts")}
 	if adjusted {
 		heads = append(heads, amountHead("Adjustments"))
 	}
@@ -124,17 +124,17 @@ func figureCells(f *report.SummaryFigures, adjusted bool) []any {
 	return append(cells, f.BalanceEnd)
 }
 
-func summaryLines(f *report.SummaryFinancials) []render.SummaryLine {
-	lines := []render.SummaryLine{
+func summaryLines(f *report.SummaryFinancials) []document.SummaryLine {
+	lines := []document.SummaryLine{
 		{Label: "Balance start", Cents: f.BalanceStart},
 		{Label: "Net revenue", Cents: f.NetRevenue},
 		{Label: "Expenses", Cents: f.Expenses},
 		{Label: "Payouts", Cents: f.Payouts},
 	}
 	if f.Adjustments != 0 {
-		lines = append(lines, render.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
+		lines = append(lines, document.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
 	}
-	return append(lines, render.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
+	return append(lines, document.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
 }
 
 // ownedLocaleSelection is what an owner's statements are selected by, and the language.
@@ -195,38 +195,38 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	for i := range d.Layouts {
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
 	}
-	if err := render.Report(out, *doc); err != nil {
+	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
 	return out.Did(1)
 }
 
-func ownerFacts(d *report.OwnerDetail, locale string) []render.Fact {
-	facts := []render.Fact{{Label: "Owner", Value: d.Contact.Name}}
+func ownerFacts(d *report.OwnerDetail, locale string) []document.Fact {
+	facts := []document.Fact{{Label: "Owner", Value: d.Contact.Name}}
 	if d.Contact.Email != nil {
-		facts = append(facts, render.Fact{Label: "E-mail", Value: *d.Contact.Email})
+		facts = append(facts, document.Fact{Label: "E-mail", Value: *d.Contact.Email})
 	}
-	cents := func(v money.Cents) string { return render.AmountText(v, string(d.Currency), locale) }
+	cents := func(v money.Cents) string { return document.AmountText(v, string(d.Currency), locale) }
 	return append(
-		facts, render.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, render.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
-		render.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
+		facts, document.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, document.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
+		document.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
 	)
 }
 
-func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, locale string) render.ReportTable {
+func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, locale string) document.ReportTable {
 	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
-	t := render.ReportTable{
-		Title: "Statements", Total: &render.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.SummaryFigures, adjusted)...)},
-		Columns: append([]render.ReportColumn{
-			{Head: "Listing", Kind: render.ReportText}, {Head: "Month", Kind: render.ReportText}, {Head: "Share", Kind: render.ReportPercent},
+	t := document.ReportTable{
+		Title: "Statements", Total: &document.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.SummaryFigures, adjusted)...)},
+		Columns: append([]document.ReportColumn{
+			{Head: "Listing", Kind: document.ReportText}, {Head: "Month", Kind: document.ReportText}, {Head: "Share", Kind: document.ReportPercent},
 		}, figureHeads(adjusted)...),
 	}
 	for i, one := range statements {
 		if i > 0 {
 			t.Rows = append(t.Rows, between(statements[i-1], one)...)
 		}
-		t.Rows = append(t.Rows, render.ReportRow{
-			Cells: append([]any{one.Listing.Name, render.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
+		t.Rows = append(t.Rows, document.ReportRow{
+			Cells: append([]any{one.Listing.Name, document.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
 		})
 	}
@@ -234,7 +234,7 @@ func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, loca
 }
 
 // between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap between them.
-func between(before, after *report.OwnerStatement) []render.ReportRow {
+func between(before, after *report.OwnerStatement) []document.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
@@ -245,21 +245,21 @@ func between(before, after *report.OwnerStatement) []render.ReportRow {
 			figures[i] = nil
 		}
 	}
-	return []render.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
+	return []document.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
 }
 
 // layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand beside what they add up.
-func layoutTable(l *report.LayoutSummary) render.ReportTable {
-	t := render.ReportTable{Title: "By column: " + l.Name, Columns: []render.ReportColumn{
-		{Head: "Column", Kind: render.ReportText}, {Head: "Amount", Kind: render.ReportAmount},
+func layoutTable(l *report.LayoutSummary) document.ReportTable {
+	t := document.ReportTable{Title: "By column: " + l.Name, Columns: []document.ReportColumn{
+		{Head: "Column", Kind: document.ReportText}, {Head: "Amount", Kind: document.ReportAmount},
 	}}
 	for i := range l.Sections {
 		s := &l.Sections[i]
-		t.Rows = append(t.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{s.Name}})
+		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{s.Name}})
 		for k := range s.Columns {
-			row := render.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
+			row := document.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
 			if s.Columns[k].Type == layout.SubTotal {
-				row.Style = render.SubtotalRow
+				row.Style = document.SubtotalRow
 			}
 			t.Rows = append(t.Rows, row)
 		}

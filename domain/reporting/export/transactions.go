@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"stayledger/domain/activity/transaction"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
-	"stayledger/platform/render"
 )
 
 // transactionSelection are the filters of GET /transactions, and the columns.
@@ -26,33 +26,33 @@ func (transactionColumn) Enum() []string { return namesOf(transactionColumns) }
 // total is what the line comes to. The transactionTotal is what moved through the account; it stands on the first row of its transaction
 // only, so that every column can be added up.
 var transactionColumns = []sqlColumn{
-	{render.Column{Name: "id", Kind: render.ID}, "t.id"},
-	{render.Column{Name: "shortRef", Kind: render.ID}, "t.short_ref"},
-	{render.Column{Name: "uniqueRef", Kind: render.ID}, "t.unique_ref"},
-	{render.Column{Name: "type", Kind: render.Text}, "t.type"},
-	{render.Column{Name: "status", Kind: render.Text}, "t.status"},
-	{render.Column{Name: "date", Kind: render.Date}, "t.date"},
-	{render.Column{Name: "paymentDate", Kind: render.Date}, "t.payment_date"},
-	{render.Column{Name: "description", Kind: render.Text}, "t.description"},
-	{render.Column{Name: "isOpeningBalance", Kind: render.Bool}, "t.is_opening_balance"},
-	{render.Column{Name: "accountCode", Kind: render.ID}, "a.code"},
-	{render.Column{Name: "account", Kind: render.Text}, "a.name"},
-	{render.Column{Name: "contact", Kind: render.Text}, "c.name"},
-	{render.Column{Name: "line", Kind: render.Integer}, "line.position + 1"},
-	{render.Column{Name: "lineUniqueRef", Kind: render.ID}, "line.unique_ref"},
-	{render.Column{Name: "lineDescription", Kind: render.Text}, "line.description"},
-	{render.Column{Name: "lineAccountCode", Kind: render.ID}, "posted.code"},
-	{render.Column{Name: "lineAccount", Kind: render.Text}, "posted.name"},
-	{render.Column{Name: "lineContact", Kind: render.Text}, "paid.name"},
-	{render.Column{Name: "listing", Kind: render.Text}, "home.name"},
-	{render.Column{Name: "reservation", Kind: render.ID}, "coalesce(stay.confirmation_code, stay.short_ref)"},
-	{render.Column{Name: "party", Kind: render.Text}, "line.party"},
-	{render.Column{Name: "amount", Kind: render.Amount}, "line.amount"},
-	{render.Column{Name: "taxAmount", Kind: render.Amount}, "line.tax_amount + line.markup_tax_amount"},
-	{render.Column{Name: "markupAmount", Kind: render.Amount}, "line.markup_amount"},
-	{render.Column{Name: "total", Kind: render.Amount}, "line.total"},
-	{render.Column{Name: "transactionTotal", Kind: render.Amount}, "case when line.position = 0 then t.total end"},
-	{render.Column{Name: "currency", Kind: render.Currency}, "t.currency"},
+	{csv.Column{Name: "id", Kind: csv.ID}, "t.id"},
+	{csv.Column{Name: "shortRef", Kind: csv.ID}, "t.short_ref"},
+	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "t.unique_ref"},
+	{csv.Column{Name: "type", Kind: csv.Text}, "t.type"},
+	{csv.Column{Name: "status", Kind: csv.Text}, "t.status"},
+	{csv.Column{Name: "date", Kind: csv.Date}, "t.date"},
+	{csv.Column{Name: "paymentDate", Kind: csv.Date}, "t.payment_date"},
+	{csv.Column{Name: "description", Kind: csv.Text}, "t.description"},
+	{csv.Column{Name: "isOpeningBalance", Kind: csv.Bool}, "t.is_opening_balance"},
+	{csv.Column{Name: "accountCode", Kind: csv.ID}, "a.code"},
+	{csv.Column{Name: "account", Kind: csv.Text}, "a.name"},
+	{csv.Column{Name: "contact", Kind: csv.Text}, "c.name"},
+	{csv.Column{Name: "line", Kind: csv.Integer}, "line.position + 1"},
+	{csv.Column{Name: "lineUniqueRef", Kind: csv.ID}, "line.unique_ref"},
+	{csv.Column{Name: "lineDescription", Kind: csv.Text}, "line.description"},
+	{csv.Column{Name: "lineAccountCode", Kind: csv.ID}, "posted.code"},
+	{csv.Column{Name: "lineAccount", Kind: csv.Text}, "posted.name"},
+	{csv.Column{Name: "lineContact", Kind: csv.Text}, "paid.name"},
+	{csv.Column{Name: "listing", Kind: csv.Text}, "home.name"},
+	{csv.Column{Name: "reservation", Kind: csv.ID}, "coalesce(stay.confirmation_code, stay.short_ref)"},
+	{csv.Column{Name: "party", Kind: csv.Text}, "line.party"},
+	{csv.Column{Name: "amount", Kind: csv.Amount}, "line.amount"},
+	{csv.Column{Name: "taxAmount", Kind: csv.Amount}, "line.tax_amount + line.markup_tax_amount"},
+	{csv.Column{Name: "markupAmount", Kind: csv.Amount}, "line.markup_amount"},
+	{csv.Column{Name: "total", Kind: csv.Amount}, "line.total"},
+	{csv.Column{Name: "transactionTotal", Kind: csv.Amount}, "case when line.position = 0 then t.total end"},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, "t.currency"},
 }
 
 // Every transaction has lines, numbered from 0 on.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // trialSelection are the filters of GET /reports/trial-balance, and the columns.
@@ -23,17 +23,17 @@ func (trialColumn) Enum() []string { return namesOf(trialCells(nil)) }
 
 func trialCells(t *report.TrialBalance) []goColumn[report.TrialRow] {
 	return []goColumn[report.TrialRow]{
-		{render.Column{Name: "startDate", Kind: render.Date}, func(*report.TrialRow) any { return t.StartDate }},
-		{render.Column{Name: "endDate", Kind: render.Date}, func(*report.TrialRow) any { return t.EndDate }},
-		{render.Column{Name: "accountId", Kind: render.ID}, func(r *report.TrialRow) any { return r.Account.ID }},
-		{render.Column{Name: "accountCode", Kind: render.ID}, func(r *report.TrialRow) any { return r.Account.Code }},
-		{render.Column{Name: "account", Kind: render.Text}, func(r *report.TrialRow) any { return r.Account.Name }},
-		{render.Column{Name: "classification", Kind: render.Text}, func(r *report.TrialRow) any { return r.Classification }},
-		{render.Column{Name: "beginning", Kind: render.Amount}, func(r *report.TrialRow) any { return r.Beginning }},
-		{render.Column{Name: "debit", Kind: render.Amount}, func(r *report.TrialRow) any { return r.Debit }},
-		{render.Column{Name: "credit", Kind: render.Amount}, func(r *report.TrialRow) any { return r.Credit }},
-		{render.Column{Name: "ending", Kind: render.Amount}, func(r *report.TrialRow) any { return r.Ending }},
-		{render.Column{Name: "currency", Kind: render.Currency}, func(*report.TrialRow) any { return string(t.Currency) }},
+		{csv.Column{Name: "startDate", Kind: csv.Date}, func(*report.TrialRow) any { return t.StartDate }},
+		{csv.Column{Name: "endDate", Kind: csv.Date}, func(*report.TrialRow) any { return t.EndDate }},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, func(r *report.TrialRow) any { return r.Account.ID }},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, func(r *report.TrialRow) any { return r.Account.Code }},
+		{csv.Column{Name: "account", Kind: csv.Text}, func(r *report.TrialRow) any { return r.Account.Name }},
+		{csv.Column{Name: "classification", Kind: csv.Text}, func(r *report.TrialRow) any { return r.Classification }},
+		{csv.Column{Name: "beginning", Kind: csv.Amount}, func(r *report.TrialRow) any { return r.Beginning }},
+		{csv.Column{Name: "debit", Kind: csv.Amount}, func(r *report.TrialRow) any { return r.Debit }},
+		{csv.Column{Name: "credit", Kind: csv.Amount}, func(r *report.TrialRow) any { return r.Credit }},
+		{csv.Column{Name: "ending", Kind: csv.Amount}, func(r *report.TrialRow) any { return r.Ending }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*report.TrialRow) any { return string(t.Currency) }},
 	}
 }
 

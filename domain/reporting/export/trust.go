@@ -6,11 +6,11 @@ import (
 
 	"stayledger/domain/books/bank"
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // trustSelection are the filters of GET /reports/trust-reconciliation, and the columns.
@@ -61,24 +61,24 @@ func trustCells(t *report.TrustReconciliation) []goColumn[trustLine] {
 		}
 	}
 	return []goColumn[trustLine]{
-		{render.Column{Name: "date", Kind: render.Date}, func(*trustLine) any { return t.Date }},
-		{render.Column{Name: "leg", Kind: render.Text}, func(l *trustLine) any { return l.leg }},
-		{render.Column{Name: "row", Kind: render.Text}, func(l *trustLine) any { return l.row }},
-		{render.Column{Name: "status", Kind: render.Text}, func(l *trustLine) any { return l.status }},
-		{render.Column{Name: "accountId", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
-		{render.Column{Name: "accountCode", Kind: render.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
-		{render.Column{Name: "account", Kind: render.Text}, ofAccount(func(a *report.AccountRef) any { return a.Name })},
-		{render.Column{Name: "listingId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.listingID) }},
-		{render.Column{Name: "listing", Kind: render.Text}, func(l *trustLine) any { return l.listing }},
-		{render.Column{Name: "ownershipPeriodId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.periodID) }},
-		{render.Column{Name: "contactId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.contactID) }},
-		{render.Column{Name: "contact", Kind: render.Text}, func(l *trustLine) any { return l.contact }},
-		{render.Column{Name: "reservationId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.reservation) }},
-		{render.Column{Name: "transactionId", Kind: render.ID}, func(l *trustLine) any { return orNil(l.transaction) }},
-		{render.Column{Name: "transactionDate", Kind: render.Date}, func(l *trustLine) any { return l.date }},
-		{render.Column{Name: "description", Kind: render.Text}, func(l *trustLine) any { return l.description }},
-		{render.Column{Name: "amount", Kind: render.Amount}, func(l *trustLine) any { return l.cents }},
-		{render.Column{Name: "currency", Kind: render.Currency}, func(*trustLine) any { return string(t.Currency) }},
+		{csv.Column{Name: "date", Kind: csv.Date}, func(*trustLine) any { return t.Date }},
+		{csv.Column{Name: "leg", Kind: csv.Text}, func(l *trustLine) any { return l.leg }},
+		{csv.Column{Name: "row", Kind: csv.Text}, func(l *trustLine) any { return l.row }},
+		{csv.Column{Name: "status", Kind: csv.Text}, func(l *trustLine) any { return l.status }},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
+		{csv.Column{Name: "account", Kind: csv.Text}, ofAccount(func(a *report.AccountRef) any { return a.Name })},
+		{csv.Column{Name: "listingId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.listingID) }},
+		{csv.Column{Name: "listing", Kind: csv.Text}, func(l *trustLine) any { return l.listing }},
+		{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.periodID) }},
+		{csv.Column{Name: "contactId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.contactID) }},
+		{csv.Column{Name: "contact", Kind: csv.Text}, func(l *trustLine) any { return l.contact }},
+		{csv.Column{Name: "reservationId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.reservation) }},
+		{csv.Column{Name: "transactionId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.transaction) }},
+		{csv.Column{Name: "transactionDate", Kind: csv.Date}, func(l *trustLine) any { return l.date }},
+		{csv.Column{Name: "description", Kind: csv.Text}, func(l *trustLine) any { return l.description }},
+		{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *trustLine) any { return l.cents }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trustLine) any { return string(t.Currency) }},
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // trustDocument is the selector of the PDF of the trust reconciliation: its filters, and the language.
@@ -50,17 +50,17 @@ func trustPDF() Declaration[trustDocument] {
 	}
 }
 
-func trustDoc(doc *render.ReportDoc, t *report.TrustReconciliation, places map[id.ID]string) {
+func trustDoc(doc *document.ReportDoc, t *report.TrustReconciliation, places map[id.ID]string) {
 	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
 	doc.Title = "Three-way trust reconciliation"
-	doc.Facts = []render.Fact{{Label: "At the end of", Value: t.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Result", Value: result(bank, book, owed)}}
-	doc.Summary = []render.SummaryLine{
+	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Result", Value: result(bank, book, owed)}}
+	doc.Summary = []document.SummaryLine{
 		{Label: "Bank, adjusted", Cents: bank},
 		{Label: "Books", Cents: book},
 		{Label: "Liabilities", Cents: owed},
 		{Label: "Difference", Cents: widest(bank-book, book-owed, bank-owed), Emphasis: true},
 	}
-	legs := render.ReportTable{Title: "The three legs", Columns: append([]render.ReportColumn{textColumn("Leg")}, amountColumns("Balance", "Differs from books by")...)}
+	legs := document.ReportTable{Title: "The three legs", Columns: append([]document.ReportColumn{textColumn("Leg")}, amountColumns("Balance", "Differs from books by")...)}
 	for _, leg := range []struct {
 		name, below string
 		cents       money.Cents
@@ -69,13 +69,13 @@ func trustDoc(doc *render.ReportDoc, t *report.TrustReconciliation, places map[i
 		{"Book balance", "The trust's bank accounts in the ledger", book},
 		{"Liabilities", "What the trust owes to guests, owners, the manager and others", owed},
 	} {
-		row := render.ReportRow{Cells: []any{leg.name, leg.cents, leg.cents - book}, Below: leg.below}
+		row := document.ReportRow{Cells: []any{leg.name, leg.cents, leg.cents - book}, Below: leg.below}
 		if leg.cents != book {
-			row.Style = render.WarningRow
+			row.Style = document.WarningRow
 		}
 		legs.Rows = append(legs.Rows, row)
 	}
-	doc.Tables = append([]render.ReportTable{legs}, warningsTable(t.Warnings, places)...)
+	doc.Tables = append([]document.ReportTable{legs}, warningsTable(t.Warnings, places)...)
 	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
 }
@@ -104,15 +104,15 @@ func widest(differences ...money.Cents) money.Cents {
 
 func accountName(a *report.AccountRef) string { return codeAndName(a.Code, a.Name) }
 
-func banksTable(leg *report.BankLeg) render.ReportTable {
-	t := render.ReportTable{Title: "Bank accounts", Columns: append(
-		[]render.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
+func banksTable(leg *report.BankLeg) document.ReportTable {
+	t := document.ReportTable{Title: "Bank accounts", Columns: append(
+		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
 		amountColumns("Statement", "In transit", "Outstanding", "Adjusted", "Books", "Difference")...,
 	)}
 	var books, differences money.Cents
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
-		row := render.ReportRow{Cells: []any{
+		row := document.ReportRow{Cells: []any{
 			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, a.AdjustedBalance, a.BookBalance.CentTotal, a.Difference,
 		}}
 		if a.StatementAt != nil {
@@ -121,38 +121,38 @@ func banksTable(leg *report.BankLeg) render.ReportTable {
 			row.Below = "The bank has stated no balance"
 		}
 		if a.Difference != 0 {
-			row.Style = render.WarningRow
+			row.Style = document.WarningRow
 		}
 		books, differences = books+a.BookBalance.CentTotal, differences+a.Difference
 		t.Rows = append(t.Rows, row)
 	}
-	t.Total = &render.ReportRow{Cells: []any{
+	t.Total = &document.ReportRow{Cells: []any{
 		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, leg.AdjustedBalance, books, differences,
 	}}
 	return t
 }
 
 // unclearedTable is what the banks have not seen yet, by account; it is left out when there is nothing.
-func unclearedTable(leg *report.BankLeg) render.ReportTable {
-	t := render.ReportTable{Title: "In transit and outstanding", Columns: append(
-		[]render.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
+func unclearedTable(leg *report.BankLeg) document.ReportTable {
+	t := document.ReportTable{Title: "In transit and outstanding", Columns: append(
+		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
 	)}
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 		if len(a.Uncleared) == 0 {
 			continue
 		}
-		t.Rows = append(t.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{accountName(&a.Account)}})
+		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{accountName(&a.Account)}})
 		rest := a.DepositsInTransit + a.OutstandingPayments
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
-			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Open}})
+			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Open}})
 			rest -= u.Open
 		}
 		if rest != 0 {
-			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
+			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
 		}
-		t.Rows = append(t.Rows, render.ReportRow{Style: render.SubtotalRow, Cells: []any{"Total", nil, nil, a.DepositsInTransit + a.OutstandingPayments}})
+		t.Rows = append(t.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, a.DepositsInTransit + a.OutstandingPayments}})
 	}
 	return t
 }
@@ -219,53 +219,53 @@ func orEmpty(cents money.Cents) any {
 	return cents
 }
 
-func liabilitiesTable(l *report.LiabilityLeg) render.ReportTable {
-	t := render.ReportTable{Title: "Liabilities", Columns: append([]render.ReportColumn{textColumn("Held for")}, amountColumns("Held", "Owed to the trust", "Balance")...)}
-	add := func(style render.RowStyle, level int, cells ...any) {
-		t.Rows = append(t.Rows, render.ReportRow{Style: style, Level: level, Cells: cells})
+func liabilitiesTable(l *report.LiabilityLeg) document.ReportTable {
+	t := document.ReportTable{Title: "Liabilities", Columns: append([]document.ReportColumn{textColumn("Held for")}, amountColumns("Held", "Owed to the trust", "Balance")...)}
+	add := func(style document.RowStyle, level int, cells ...any) {
+		t.Rows = append(t.Rows, document.ReportRow{Style: style, Level: level, Cells: cells})
 	}
-	add(render.PlainRow, 0, claimName(report.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+	add(document.PlainRow, 0, claimName(report.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
-			add(render.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
+			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
 		} else if g.CentTotal != 0 {
-			add(render.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
+			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
 		}
 	}
 	claim := func(r *report.TrustRow) {
 		if r.CentTotal == 0 && len(r.Accounts) == 0 {
 			return
 		}
-		add(render.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
+		add(document.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
 		for i := range r.Accounts {
 			a := &r.Accounts[i]
-			add(render.PlainRow, 1, accountName(&a.Account), orEmpty(max(a.CentTotal, 0)), orEmpty(min(a.CentTotal, 0)))
+			add(document.PlainRow, 1, accountName(&a.Account), orEmpty(max(a.CentTotal, 0)), orEmpty(min(a.CentTotal, 0)))
 		}
 	}
 	for i := range l.Rows {
 		claim(&l.Rows[i])
 	}
-	owners := render.PlainRow
+	owners := document.PlainRow
 	for i := range l.OwnerBalances.Listings {
 		if l.OwnerBalances.Listings[i].CentTotal < 0 {
-			owners = render.WarningRow
+			owners = document.WarningRow
 		}
 	}
 	add(owners, 0, claimName(report.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
-	manager := render.PlainRow
+	manager := document.PlainRow
 	if l.ManagerBalance.CentTotal < 0 {
-		manager = render.WarningRow
+		manager = document.WarningRow
 	}
 	add(manager, 0, claimName(report.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
 	claim(&l.FundsHeldElsewhere)
-	t.Total = &render.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
+	t.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
 	return t
 }
 
 // ownersTables are the shares of owners by listing, and what each owner has in all.
-func ownersTables(o *report.OwnerBalances) []render.ReportTable {
-	shares := render.ReportTable{Title: "Owner balances by listing", Columns: append(
-		[]render.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: render.ReportPercent}}, amountColumns("Balance")...,
+func ownersTables(o *report.OwnerBalances) []document.ReportTable {
+	shares := document.ReportTable{Title: "Owner balances by listing", Columns: append(
+		[]document.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: document.ReportPercent}}, amountColumns("Balance")...,
 	)}
 	for i := range o.Listings {
 		l := &o.Listings[i]
@@ -273,36 +273,36 @@ func ownersTables(o *report.OwnerBalances) []render.ReportTable {
 		if l.Name != nil {
 			name = *l.Name
 		}
-		shares.Rows = append(shares.Rows, render.ReportRow{Style: render.GroupRow, Cells: []any{name}})
+		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{name}})
 		for n := range l.Periods {
 			shares.Rows = append(shares.Rows, ownerRows(&l.Periods[n])...)
 		}
-		shares.Rows = append(shares.Rows, render.ReportRow{Style: render.SubtotalRow, Cells: []any{"Total", nil, nil, nil, l.CentTotal}})
+		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, nil, l.CentTotal}})
 	}
-	totals := render.ReportTable{Title: "Owners", Columns: append([]render.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...)}
+	totals := document.ReportTable{Title: "Owners", Columns: append([]document.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...)}
 	unexplained := o.CentTotal
 	for _, owner := range o.Owners {
-		row := render.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
+		row := document.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
 		if owner.CentTotal < 0 {
-			row.Style = render.WarningRow
+			row.Style = document.WarningRow
 		}
 		unexplained -= owner.CentTotal
 		totals.Rows = append(totals.Rows, row)
 	}
 	if unexplained != 0 {
-		totals.Rows = append(totals.Rows, render.ReportRow{Style: render.WarningRow, Cells: []any{"Nobody's", unexplained}})
+		totals.Rows = append(totals.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{"Nobody's", unexplained}})
 	}
 	if len(o.Listings) > 0 {
-		shares.Total = &render.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
-		totals.Total = &render.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
+		shares.Total = &document.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
+		totals.Total = &document.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
 	}
-	return []render.ReportTable{withoutEmpty(shares), totals}
+	return []document.ReportTable{withoutEmpty(shares), totals}
 }
 
 // withoutEmpty leaves out columns in which no row has anything.
-func withoutEmpty(t render.ReportTable) render.ReportTable {
+func withoutEmpty(t document.ReportTable) document.ReportTable {
 	for i := len(t.Columns) - 1; i > 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(r render.ReportRow) bool { return i < len(r.Cells) && r.Cells[i] != nil }) {
+		if slices.ContainsFunc(t.Rows, func(r document.ReportRow) bool { return i < len(r.Cells) && r.Cells[i] != nil }) {
 			continue
 		}
 		t.Columns = slices.Delete(t.Columns, i, i+1)
@@ -323,7 +323,7 @@ func withoutCell(cells []any, i int) []any {
 	return slices.Delete(cells, i, i+1)
 }
 
-func ownerRows(p *report.OwnerPeriod) []render.ReportRow {
+func ownerRows(p *report.OwnerPeriod) []document.ReportRow {
 	var from, until any
 	if p.StartAt != nil {
 		from = p.StartAt.String()
@@ -332,14 +332,14 @@ func ownerRows(p *report.OwnerPeriod) []render.ReportRow {
 		until = p.EndAt.AddDays(-1).String()
 	}
 	if len(p.Shares) == 0 {
-		return []render.ReportRow{{Style: render.WarningRow, Level: 1, Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal}}}
+		return []document.ReportRow{{Style: document.WarningRow, Level: 1, Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal}}}
 	}
-	rows := make([]render.ReportRow, len(p.Shares))
+	rows := make([]document.ReportRow, len(p.Shares))
 	for i := range p.Shares {
 		s := &p.Shares[i]
-		rows[i] = render.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
+		rows[i] = document.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
 		if s.CentTotal < 0 {
-			rows[i].Style = render.WarningRow
+			rows[i].Style = document.WarningRow
 		}
 	}
 	return rows
@@ -349,25 +349,25 @@ func ownerRows(p *report.OwnerPeriod) []render.ReportRow {
 const placesShown = 10
 
 // warningsTable tells what should be looked at; none when there is nothing.
-func warningsTable(warnings []report.TrustWarning, places map[id.ID]string) []render.ReportTable {
+func warningsTable(warnings []report.TrustWarning, places map[id.ID]string) []document.ReportTable {
 	if len(warnings) == 0 {
 		return nil
 	}
-	t := render.ReportTable{Title: "Warnings", Columns: append([]render.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: render.ReportInteger}}, amountColumns("Amount")...)}
+	t := document.ReportTable{Title: "Warnings", Columns: append([]document.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: document.ReportInteger}}, amountColumns("Amount")...)}
 	for i := range warnings {
 		w := &warnings[i]
-		t.Rows = append(t.Rows, render.ReportRow{Style: render.WarningRow, Cells: []any{w.Message, w.Count, w.Total}})
+		t.Rows = append(t.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{w.Message, w.Count, w.Total}})
 		shown := w.Items[:min(len(w.Items), placesShown)]
 		rest := w.Total
 		for n := range shown {
-			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal}})
+			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal}})
 			rest -= shown[n].CentTotal
 		}
 		if more := w.Count - len(shown); more > 0 {
-			t.Rows = append(t.Rows, render.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
+			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
 		}
 	}
-	return []render.ReportTable{t}
+	return []document.ReportTable{t}
 }
 
 // placeName names what an item is about, from the outside in.

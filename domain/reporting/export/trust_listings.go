@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/render"
 )
 
 // trustListingSelection are the filters of GET /reports/trust-reconciliation/by-listing, and the columns.
@@ -27,12 +27,12 @@ type listingCell = goColumn[report.ListingTrust]
 
 func trustListingCells(t *report.ListingTrusts) []listingCell {
 	amount := func(name string, value func(r *report.ListingTrust) report.TrustFigure) listingCell {
-		return listingCell{render.Column{Name: name, Kind: render.Amount}, func(r *report.ListingTrust) any { return value(r).CentTotal }}
+		return listingCell{csv.Column{Name: name, Kind: csv.Amount}, func(r *report.ListingTrust) any { return value(r).CentTotal }}
 	}
 	return []listingCell{
-		{render.Column{Name: "date", Kind: render.Date}, func(*report.ListingTrust) any { return t.Head.Date }},
-		{render.Column{Name: "listingId", Kind: render.ID}, func(r *report.ListingTrust) any { return orNil(r.ID) }},
-		{render.Column{Name: "listing", Kind: render.Text}, func(r *report.ListingTrust) any { return r.Name }},
+		{csv.Column{Name: "date", Kind: csv.Date}, func(*report.ListingTrust) any { return t.Head.Date }},
+		{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *report.ListingTrust) any { return orNil(r.ID) }},
+		{csv.Column{Name: "listing", Kind: csv.Text}, func(r *report.ListingTrust) any { return r.Name }},
 		amount("guestsDeparted", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Departed.TrustFigure }),
 		amount("guestsInHouse", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.InHouse.TrustFigure }),
 		amount("guestsUpcoming", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Upcoming.TrustFigure }),
@@ -48,9 +48,9 @@ func trustListingCells(t *report.ListingTrusts) []listingCell {
 		amount("fundsHeldElsewhere", func(r *report.ListingTrust) report.TrustFigure { return r.FundsHeldElsewhere }),
 		amount("trustSurplus", func(r *report.ListingTrust) report.TrustFigure { return r.TrustSurplus }),
 		amount("other", func(r *report.ListingTrust) report.TrustFigure { return r.Other }),
-		{render.Column{Name: "total", Kind: render.Amount}, func(r *report.ListingTrust) any { return r.CentTotal }},
-		{render.Column{Name: "currency", Kind: render.Currency}, func(*report.ListingTrust) any { return string(t.Head.Currency) }},
-		{render.Column{Name: "warnings", Kind: render.Text}, func(r *report.ListingTrust) any { return warningCodes(r.Warnings) }},
+		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *report.ListingTrust) any { return r.CentTotal }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*report.ListingTrust) any { return string(t.Head.Currency) }},
+		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *report.ListingTrust) any { return warningCodes(r.Warnings) }},
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
-	"stayledger/platform/render"
 )
 
 // trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the language.
@@ -55,7 +55,7 @@ var listingClaims = []struct {
 type listingLine struct {
 	name     string
 	cents    []money.Cents
-	warnings []render.ReportRow
+	warnings []document.ReportRow
 }
 
 func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
@@ -68,8 +68,8 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		return err
 	}
 	doc.Title, doc.Locale = "Trust reconciliation by listing", s.Locale
-	doc.Facts = []render.Fact{{Label: "At the end of", Value: t.Head.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Listings", Value: strconv.Itoa(t.Len())}}
-	doc.Summary = []render.SummaryLine{
+	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Head.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Listings", Value: strconv.Itoa(t.Len())}}
+	doc.Summary = []document.SummaryLine{
 		{Label: "Books", Cents: t.Head.Book.CentTotal},
 		{Label: "Held for all listings", Cents: t.Head.CentTotal},
 		{Label: "Difference", Cents: t.Head.Difference, Emphasis: true},
@@ -79,7 +79,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		row := t.Row(i)
 		lines = append(lines, listingLineOf(&row))
 	}
-	doc.Tables = []render.ReportTable{listingsTable(lines)}
+	doc.Tables = []document.ReportTable{listingsTable(lines)}
 	if s.ListingIDs != nil {
 		doc.Notes = []string{"Some listings were asked for; the figures at the top are those of all."}
 	}
@@ -102,14 +102,14 @@ func listingLineOf(r *report.ListingTrust) listingLine {
 		}
 		cells := make([]any, 1, len(listingClaims)+1)
 		cells[0] = text
-		l.warnings = append(l.warnings, render.ReportRow{Style: render.WarningRow, Level: 1, Cells: append(cells, w.Total)})
+		l.warnings = append(l.warnings, document.ReportRow{Style: document.WarningRow, Level: 1, Cells: append(cells, w.Total)})
 	}
 	return l
 }
 
 // listingsTable has the columns that are not empty, and the total. The amount of a warning stands in the last one.
-func listingsTable(lines []listingLine) render.ReportTable {
-	t := render.ReportTable{Title: "Listings", Columns: []render.ReportColumn{textColumn("Listing")}}
+func listingsTable(lines []listingLine) document.ReportTable {
+	t := document.ReportTable{Title: "Listings", Columns: []document.ReportColumn{textColumn("Listing")}}
 	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
 	for i := range listingClaims {
 		used := i == len(listingClaims)-1
@@ -130,7 +130,7 @@ func listingsTable(lines []listingLine) render.ReportTable {
 		return cells
 	}
 	for i := range lines {
-		t.Rows = append(t.Rows, render.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
+		t.Rows = append(t.Rows, document.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
 		for _, w := range lines[i].warnings {
 			amount := w.Cells[1]
 			w.Cells = append(make([]any, 0, len(shown)+1), w.Cells[0])
@@ -141,6 +141,6 @@ func listingsTable(lines []listingLine) render.ReportTable {
 			t.Rows = append(t.Rows, w)
 		}
 	}
-	t.Total = &render.ReportRow{Cells: cellsOf("Total", sums)}
+	t.Total = &document.ReportRow{Cells: cellsOf("Total", sums)}
 	return t
 }
