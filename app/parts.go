@@ -26,6 +26,7 @@ import (
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/settlement/payout"
 	"stayledger/domain/settlement/statement"
+	"stayledger/domain/setup/demo"
 	"stayledger/domain/setup/onboarding"
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/connection"
@@ -64,6 +65,7 @@ func Parts(o Outside, c Config) parts.Part {
 		access.Part(),
 		team.Part(journals),
 		onboarding.Part(journals),
+		demo.Part(journals),
 		operation.Part(c.KeepOperations),
 		account.Part(journals),
 		contact.Part(o.Box),

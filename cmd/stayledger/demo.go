@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/setup/demo"
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/day"
@@ -166,11 +166,11 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 	defer bar.done()
 	for i, t := range []demoTeam{d.Team, d.SecondTeam} {
 		scope := db.Scope{Team: t.TeamID, Actor: db.Actor{User: d.User.UserID}}
-		settings := onboarding.DemoData{Months: c.Months, Listings: c.Listings, Seed: c.Seed + int64(i), Today: today}
+		settings := demo.Data{Months: c.Months, Listings: c.Listings, Seed: c.Seed + int64(i), Today: today}
 		if i > 0 {
 			settings.Listings = max(1, c.Listings/4)
 		}
-		if err := onboarding.FillDemo(ctx, a.DB, scope, settings, func(share float64) { bar.at((float64(i) + share) / 2) }); err != nil {
+		if err := demo.Fill(ctx, a.DB, scope, settings, func(share float64) { bar.at((float64(i) + share) / 2) }); err != nil {
 			return nil, fmt.Errorf("fill demo team: %w", err)
 		}
 	}
@@ -183,7 +183,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{Name: "Harbour Partners", Type: team.Partner, Region: region}); err != nil {
 		return err
 	}
-	start := onboarding.DemoData{Months: c.Months, Today: d.Today}.Start()
+	start := demo.Data{Months: c.Months, Today: d.Today}.Start()
 	for name, t := range map[string]*demoTeam{"Seaside Stays": &d.Team, "Alpine Retreats": &d.SecondTeam} {
 		n := team.New{Name: name, Type: team.PropertyManager, Region: region, PartnerID: d.Partner.TeamID, StatementStartAt: &start}
 		if t.TeamID, err = team.Create(ctx, tx, n); err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/setup/demo"
 	"stayledger/platform/day"
 )
 
@@ -29,12 +29,12 @@ func needHledger(t *testing.T) {
 var demoMonths = []string{"2026-03", "2026-04", "2026-05", "2026-06"}
 
 // demo is a team with the sample books of four listings over four months, and a few journals written by hand.
-func demo(t *testing.T) *team {
+func sampleTeam(t *testing.T) *team {
 	t.Helper()
 	x := newTeam(t)
 	x.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
-	data := onboarding.DemoData{Months: int64(len(demoMonths)), Listings: 4, Seed: 11, Today: dayOf(t, "2026-06-15")}
-	if err := onboarding.FillDemo(t.Context(), x.DB, x.Scope(), data, func(float64) {}); err != nil {
+	data := demo.Data{Months: int64(len(demoMonths)), Listings: 4, Seed: 11, Today: dayOf(t, "2026-06-15")}
+	if err := demo.Fill(t.Context(), x.DB, x.Scope(), data, func(float64) {}); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -174,7 +174,7 @@ func (x *team) trial(start, end, ledger string) map[string][4]int64 {
 func TestBooksAgreeWithHledger(t *testing.T) {
 	t.Parallel()
 	needHledger(t)
-	x := demo(t)
+	x := sampleTeam(t)
 	all := x.entries("")
 	if len(all) < 500 {
 		t.Fatalf("the demo has %d entries", len(all))

@@ -141,18 +141,24 @@ type updateInput struct {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Mapping, error) {
+	return Change(ctx, tx, in.ID, &in.Body)
+}
+
+// Change changes a mapping; the journals of reservations with such lines are outdated. It fails with apierr.NotFound, with duplicateName, for an account
+// that is unknown, missing or of no use, and outside of a transaction that is alone in its team.
+func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
-	m, err := get(ctx, tx, in.ID, " for update of m")
+	m, err := get(ctx, tx, mappingID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
 	old := *m
-	if in.Body.LineType != nil {
-		m.LineType = *in.Body.LineType
+	if u.LineType != nil {
+		m.LineType = *u.LineType
 	}
-	return remap(ctx, tx, &old, m, &in.Body.Terms)
+	return remap(ctx, tx, &old, m, &u.Terms)
 }
 
 // remap checks and writes a mapping and lets the journals follow that it was or is about.

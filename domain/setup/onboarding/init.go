@@ -1,4 +1,4 @@
-// Package onboarding fills a new team: the chart and settings it starts with, copied or from a template, and sample books to try things on.
+// Package onboarding fills a new team: the chart and settings it starts with, copied or from a template.
 package onboarding
 
 import (
@@ -45,7 +45,6 @@ type Init struct {
 
 var (
 	kindInit = job.NewKind("team-initialize")
-	kindDemo = job.NewKind("team-demo-data")
 )
 
 type initInput struct {
@@ -80,7 +79,9 @@ func (h handler) endpoints() []api.Endpoint {
 			return operation.New{
 				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
 			}, nil
-		}, func(ctx context.Context, tx *db.Tx, in *initInput) error { return h.install(ctx, tx, &in.Body) }),
+		}, func(ctx context.Context, tx *db.Tx, in *initInput) error {
+			return Install(ctx, tx, h.journals, &in.Body)
+		}),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
 			Exclusive: true,
@@ -89,12 +90,11 @@ func (h handler) endpoints() []api.Endpoint {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err
 			}
-			if err := h.install(ctx, tx, &in.Body); err != nil {
+			if err := Install(ctx, tx, h.journals, &in.Body); err != nil {
 				return nil, err
 			}
 			return team.Read(ctx, tx)
 		}),
-		h.demoEndpoint(tag),
 		bankingEndpoint(),
 	}
 }
@@ -103,11 +103,8 @@ func (h handler) endpoints() []api.Endpoint {
 func (h handler) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
-			return h.install(ctx, tx, &in)
+			return Install(ctx, tx, h.journals, &in)
 		}).Exclusively(),
-		kindDemo: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task demoTask) error {
-			return fillListing(ctx, tx, task.DemoData, task.Listing)
-		}),
 	}
 }
 
@@ -120,8 +117,9 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// install brings the parts and marks the team as initialized. Journals of a team at work that an assignment was missing for are derived.
-func (h handler) install(ctx context.Context, tx *db.Tx, in *Init) error {
+// Install brings the parts and marks the team as initialized. Those of the journals of a team at work that an assignment was missing for are derived.
+// It fails outside of a transaction that is alone in its team.
+func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
 		return err
 	}
@@ -140,7 +138,7 @@ func (h handler) install(ctx context.Context, tx *db.Tx, in *Init) error {
 	if err != nil {
 		return err
 	}
-	if err := account.OutdateJournals(ctx, tx, h.journals, account.Reassignments(before, after)); err != nil {
+	if err := account.OutdateJournals(ctx, tx, journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
 	return team.MarkInitialized(ctx, tx)

@@ -32,6 +32,12 @@ type Change struct {
 type updateInput struct{ Body Change }
 
 func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
+	return Update(ctx, tx, h.journals, &in.Body)
+}
+
+// Update changes the settings of the team; journals that were derived from what changed are outdated. It fails outside of a transaction that is alone
+// in its team.
+func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) (*Team, error) {
 	// What is absent keeps the value that the change before this one left.
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -40,7 +46,7 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 	if err != nil {
 		return nil, err
 	}
-	c, before := in.Body, audit.See(t)
+	before := audit.See(t)
 	if c.Name != nil {
 		t.Name = *c.Name
 	}
@@ -71,7 +77,7 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 		return nil, fmt.Errorf("update team: %w", err)
 	}
 	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
-		err := h.journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
+		err := journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
 			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
 		})
 		if err != nil {

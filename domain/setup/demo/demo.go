@@ -1,24 +1,30 @@
-package onboarding
+// Package demo makes sample books to try things on: what a manager of some listings does in some months, through the same functions as the endpoints.
+package demo
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/contact"
-	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // DemoData says how much sample data to make. The same settings make the same data, but for identifiers.
-type DemoData struct {
+type Data struct {
 	Months   int64   `json:"months"`
 	Listings int64   `json:"listings"`
 	Seed     int64   `json:"seed"`
@@ -26,7 +32,7 @@ type DemoData struct {
 }
 
 // Start is the first day of the data: the first of the month Months-1 before today's.
-func (d DemoData) Start() day.Day {
+func (d Data) Start() day.Day {
 	m := d.Today.Month()
 	for range d.Months - 1 {
 		m = m.Prev()
@@ -35,34 +41,39 @@ func (d DemoData) Start() day.Day {
 }
 
 // demoTask is the work of one listing.
-type demoTask struct {
-	DemoData
+type listingTask struct {
+	Data
 	Listing int `json:"listing"`
 }
 
 // DemoRequest is the body of a request for sample data.
-type DemoRequest struct {
+type Request struct {
 	Months   *int64 `json:"months,omitempty" minimum:"1" maximum:"24" doc:"12 when absent."`
 	Listings *int64 `json:"listings,omitempty" minimum:"1" maximum:"500" doc:"8 when absent."`
 	Seed     int64  `json:"seed,omitempty" doc:"Same seed, same data."`
 }
 
-type demoInput struct {
-	Body DemoRequest `required:"false"`
+type requestInput struct {
+	Body Request `required:"false"`
 }
 
-func (h handler) demoEndpoint(tag string) api.Endpoint {
+func (f filler) endpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
-		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: tag, Summary: "Fill a team with sample books", Status: 202,
+		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: "Teams", Summary: "Fill a team with sample books", Status: 202,
 		Exclusive: true,
 		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
-	}, h.startDemo)
+	}, f.start)
 }
+
+var kindListing = job.NewKind("team-demo-data")
 
 var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reservations already")
 
+// filler knows the journals that follow what sample books begin with.
+type filler struct{ journals ledger.Sources }
+
 // startDemo prepares the team at once and leaves one task per listing to the workers.
-func (h handler) startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*operation.Acknowledgement, error) {
+func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operation.Acknowledgement, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from (select from reservation where team_id = @team limit 1) r`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, err
@@ -70,19 +81,19 @@ func (h handler) startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*oper
 	if n > 0 {
 		return nil, errHasReservations
 	}
-	d := DemoData{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
+	d := Data{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
 	if in.Body.Months != nil {
 		d.Months = *in.Body.Months
 	}
 	if in.Body.Listings != nil {
 		d.Listings = *in.Body.Listings
 	}
-	if err := h.prepare(ctx, tx, d); err != nil {
+	if err := f.prepare(ctx, tx, d); err != nil {
 		return nil, err
 	}
 	tasks := make([]operation.Task, d.Listings)
 	for i := range tasks {
-		tasks[i] = operation.Task{Kind: kindDemo, Args: demoTask{DemoData: d, Listing: i}, Priority: 5}
+		tasks[i] = operation.Task{Kind: kindListing, Args: listingTask{Data: d, Listing: i}, Priority: 5}
 	}
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
@@ -90,10 +101,10 @@ func (h handler) startDemo(ctx context.Context, tx *db.Tx, in *demoInput) (*oper
 
 // FillDemo makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
 // and reports the share that is done.
-func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done func(share float64)) error {
+func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
 	alone.Exclusive = true // what it installs, many journals are derived from
-	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return handler{}.prepare(ctx, tx, data) }); err != nil {
+	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return filler{}.prepare(ctx, tx, data) }); err != nil {
 		return err
 	}
 	for i := range int(data.Listings) {
@@ -106,14 +117,13 @@ func FillDemo(ctx context.Context, d *db.DB, scope db.Scope, data DemoData, done
 }
 
 // prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
-func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
+func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	grant(tx)
-	if err := h.install(ctx, tx, &Init{}); err != nil {
+	if err := onboarding.Install(ctx, tx, f.journals, &onboarding.Init{}); err != nil {
 		return err
 	}
-	// Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are recognised night by night.
-	if err := setUpDemo(ctx, tx, d.Start()); err != nil {
-		return fmt.Errorf("set up the demo team: %w", err)
+	if err := f.settle(ctx, tx, d); err != nil {
+		return err
 	}
 	if err := tax.Copy(ctx, tx, []tax.Rate{{Name: demoTax, BasisPoints: 15_000}}); err != nil {
 		return err
@@ -127,32 +137,37 @@ func (h handler) prepare(ctx context.Context, tx *db.Tx, d DemoData) error {
 	return err
 }
 
-// setUpDemo has statements begin with the data and gives the team the terms that show the most.
-func setUpDemo(ctx context.Context, tx *db.Tx, start day.Day) error {
-	type terms struct {
-		StatementStartAt   *day.Day `json:"statementStartAt"`
-		LongTermStayNights *int64   `json:"longTermStayNights"`
-	}
-	was, err := db.Get[terms](ctx, tx, `
-		update team t set statement_start_at = least(t.statement_start_at, @start), long_term_stay_nights = coalesce(t.long_term_stay_nights, 20)
-		from team o where t.team_id = @team and o.id = t.id returning o.statement_start_at, o.long_term_stay_nights`,
-		db.Args{"start": start, "team": tx.Team})
+// settle has the team's statements begin with the data. Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are
+// recognised night by night. What the team has decided for itself stays.
+func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
+	t, err := team.Read(ctx, tx)
 	if err != nil {
 		return err
 	}
-	now, err := db.Get[terms](ctx, tx, `select statement_start_at, long_term_stay_nights from team where team_id = @team`, db.Args{"team": tx.Team})
+	var c team.Change
+	if t.StatementStartAt == nil || d.Start().Before(*t.StatementStartAt) {
+		c.StatementStartAt = api.Set(d.Start())
+	}
+	if t.LongTermStayNights == nil {
+		c.LongTermStayNights = api.Set[int64](20)
+	}
+	if _, err := team.Update(ctx, tx, f.journals, &c); err != nil {
+		return err
+	}
+	mappings, err := mapping.All(ctx, tx, tx.Team)
 	if err != nil {
 		return err
 	}
-	audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, now)
-	mapped, err := db.Select[id.ID](ctx, tx, `
-		update reservation_line_mapping set revenue_recognition = 'checkOut'
-		where team_id = @team and line_type = 'cleaningFee' and app_id is null and channel is null and revenue_recognition is null returning id`,
-		db.Args{"team": tx.Team})
-	for _, mapping := range mapped {
-		audit.Note(tx, audit.Updated, audit.LineMapping, mapping, nil, map[string]string{"revenueRecognition": "checkOut"})
+	for i := range mappings {
+		m := &mappings[i]
+		if m.LineType != "cleaningFee" || m.AppID != nil || m.Channel != nil || m.RevenueRecognition != nil {
+			continue
+		}
+		if _, err := mapping.Change(ctx, tx, m.ID, &mapping.Update{Terms: mapping.Terms{RevenueRecognition: api.Set(fee.CheckOut)}}); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night, with tax, and a share
@@ -233,4 +248,13 @@ func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 // dice are the random choices of one listing: the same seed and listing give the same ones.
 func dice(seed int64, listing int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), uint64(listing))) //nolint:gosec // sample data, not secrets
+}
+
+// handlersDemo are the tasks of the package's operations.
+func handlers() map[job.Kind]job.Handler {
+	return map[job.Kind]job.Handler{
+		kindListing: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task listingTask) error {
+			return fillListing(ctx, tx, task.Data, task.Listing)
+		}),
+	}
 }

@@ -1,4 +1,4 @@
-package onboarding
+package demo
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // seller makes the books of one listing, day by day.
 type seller struct {
-	DemoData
+	Data
 	dice    *rand.Rand
 	number  int
 	listing id.ID
@@ -30,9 +30,9 @@ type seller struct {
 }
 
 // fillListing makes a listing with its owners, stays, money in and out, and owner statements, in one transaction.
-func fillListing(ctx context.Context, tx *db.Tx, d DemoData, number int) error {
+func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	grant(tx)
-	s := &seller{DemoData: d, dice: dice(d.Seed, number), number: number}
+	s := &seller{Data: d, dice: dice(d.Seed, number), number: number}
 	if err := s.open(ctx, tx); err != nil {
 		return fmt.Errorf("demo listing: %w", err)
 	}

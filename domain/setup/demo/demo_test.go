@@ -1,11 +1,11 @@
-package onboarding_test
+package demo_test
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
-	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/setup/demo"
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -27,7 +27,7 @@ func TestDemoDataBalancesAndRepeats(t *testing.T) {
 	y := newTeam(t)
 	var today day.Day
 	y.Tx(func(_ context.Context, tx *db.Tx) error { today = day.Of(tx.Now); return nil })
-	err := onboarding.FillDemo(t.Context(), y.DB, y.Scope(), onboarding.DemoData{Months: 3, Listings: 2, Seed: 3, Today: today}, func(float64) {})
+	err := demo.Fill(t.Context(), y.DB, y.Scope(), demo.Data{Months: 3, Listings: 2, Seed: 3, Today: today}, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,16 @@
+package demo
+
+import (
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
+	"stayledger/platform/parts"
+)
+
+// Callers know this schema by the name of package onboarding.
+var _ = api.PublishedAs[Request]("OnboardingDemoRequest")
+
+// Part is sample books; journals follow what they begin with.
+func Part(journals ledger.Sources) parts.Part {
+	f := filler{journals}
+	return parts.Part{Endpoints: []api.Endpoint{f.endpoint()}, Handlers: handlers()}
+}
