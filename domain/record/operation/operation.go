@@ -51,14 +51,13 @@ const (
 
 // Enum lists the types in the contract's order.
 func (Type) Enum() []string {
-	return []string{
-		"ach-verification", "bank-rule-run", "calendar-block", "calendar-unblock", "connection-archive", "connection-connect",
-		"connection-extract", "connection-sync", "csv-import", "csv-import-preview", "export", "flow-run", "historical-gl-import",
-		"historical-statement-import", "listing-journal-refresh", "bankfeed-initial-sync", "pms-cutover", "pms-cutover-preview",
-		"provider-payment", "provider-payment-recovery", "recurring-transaction-run", "reservation-journal-refresh", "statement-payout",
-		"statement-payout-preview", "team-delete", "team-demo-data", "team-duplicate", "team-initialize", "transaction-journal-refresh",
-		"vri-statement-import", "vri-team-migration", "webhook-test",
-	}
+	return texts(
+		ACHVerification, BankRuleRun, CalendarBlock, CalendarUnblock, ConnectionArchive, ConnectionConnect, ConnectionExtract, ConnectionSync,
+		CSVImport, CSVImportPreview, Export, FlowRun, HistoricalGLImport, HistoricalStatements, ListingJournalRefresh, BankfeedInitialSync,
+		PMSCutover, PMSCutoverPreview, ProviderPayment, ProviderPaymentRecovery, RecurringTransactionRun, ReservationJournal, StatementPayout,
+		StatementPayoutPreview, TeamDelete, TeamDemoData, TeamDuplicate, TeamInitialize, TransactionJournal, LegacyStatementImport,
+		LegacyTeamMigration, WebhookTest,
+	)
 }
 
 // Status says how far an operation is. Queued and running can each go to completed or failed, which are final (OPS-82 … OPS-87).
@@ -73,7 +72,7 @@ const (
 )
 
 // Enum lists the states.
-func (Status) Enum() []string { return []string{"queued", "running", "completed", "failed"} }
+func (Status) Enum() []string { return texts(Queued, Running, Completed, Failed) }
 
 // ResourceType is the kind of thing that an operation works on.
 type ResourceType string
@@ -97,10 +96,10 @@ const (
 
 // Enum lists the resource types.
 func (ResourceType) Enum() []string {
-	return []string{
-		"bank-rule", "connection", "contact", "file", "flow", "listing", "recurring-fee", "recurring-transaction-template", "reservation",
-		"statement", "team", "transaction", "webhook",
-	}
+	return texts(
+		BankRule, Connection, Contact, File, Flow, Listing, RecurringFee, RecurringTransactionTemplate, Reservation, Statement, Team,
+		Transaction, Webhook,
+	)
 }
 
 // Role says what a resource is to an operation.
@@ -114,7 +113,7 @@ const (
 )
 
 // Enum lists the roles.
-func (Role) Enum() []string { return []string{"source", "target", "result"} }
+func (Role) Enum() []string { return texts(Source, Target, Result) }
 
 // Resource refers to something that an operation reads, changes or makes (OPS-23 … OPS-30).
 type Resource struct {
@@ -176,3 +175,12 @@ type List struct {
 
 // downloadPath is where a credential of the team fetches a file.
 func downloadPath(file id.ID) string { return "/files/" + file.String() + "/download" }
+
+// texts are the values of an enumeration as callers write them.
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}

@@ -48,8 +48,11 @@ func historicHandler() job.Handler {
 	return h
 }
 
+// importTypes are the types of operations that import statements, as a list in SQL.
+const importTypes = `('` + string(operation.HistoricalStatements) + `', '` + string(operation.LegacyStatementImport) + `')`
+
 // unfinishedImport holds for an operation o that imports statements and has not settled.
-const unfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('historical-statement-import', 'vri-statement-import')`
+const unfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ` + importTypes
 
 // refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
 func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {

@@ -169,7 +169,7 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	pending, err := db.Select[id.ID](ctx, tx, `
 		select id from operation where team_id = @team and status in ('queued', 'running')
-			and type in ('historical-statement-import', 'vri-statement-import') order by id`, db.Args{"team": tx.Team})
+			and type in `+importTypes+` order by id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return refused{}, fmt.Errorf("find statement imports: %w", err)
 	}
