@@ -20,6 +20,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/domain/reporting/export"
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/payee"
@@ -87,6 +88,7 @@ func Parts(o Outside, c Config) parts.Part {
 		payout.Part(),
 		delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL}).Part(),
 		report.Part(),
+		summary.Part(),
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
 		file.Part(o.Store, o.Signer),
 		parts.Part{Every: api.Every()},

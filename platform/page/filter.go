@@ -41,6 +41,15 @@ type Ref struct {
 // of those that are left out.
 type Refs []Ref
 
+// RefsTo are references to the ids; the zero id is none.
+func RefsTo(ids ...id.ID) Refs {
+	refs := make(Refs, len(ids))
+	for i, v := range ids {
+		refs[i].ID = v
+	}
+	return refs
+}
+
 const (
 	notMark      = "!"
 	nullText     = "null"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/summary"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -17,7 +18,7 @@ type owned struct {
 
 // ownedColumnSelection is what an owner's statements are selected by, and the columns.
 type ownedColumnSelection struct {
-	report.SummaryPeriod
+	summary.Period
 	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
 }
 
@@ -46,9 +47,9 @@ const layoutColumns = "layoutColumns"
 
 // ownedRow is a statement and its owner.
 type ownedRow struct {
-	contact  *report.SummaryContact
+	contact  *summary.Contact
 	currency string
-	*report.OwnerStatement
+	*summary.OwnerStatement
 }
 
 // ownedColumns are the columns that every statement has, in the signs that owners see.
@@ -96,7 +97,7 @@ func (c laidColumn) value(r *ownedRow) any {
 }
 
 // laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the other kind, says so.
-func laidColumns(layouts []report.LayoutSummary) []goColumn[ownedRow] {
+func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 	var at []laidColumn
 	var out []goColumn[ownedRow]
 	for i := range layouts {
@@ -138,8 +139,8 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
 
 // checkOwned refuses a contact that is unknown.
-func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *report.SummaryPeriod) error {
-	if _, err := report.ReadSummaryContact(ctx, tx, o.ContactID); err != nil {
+func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) error {
+	if _, err := summary.ReadContact(ctx, tx, o.ContactID); err != nil {
 		return err
 	}
 	return report.CheckCurrency(p.Currency)
@@ -153,10 +154,10 @@ func summaryDetailCSV() Declaration[ownedRows] {
 			"does not have is empty." + ownedRefusals,
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedRows) error {
-			return checkOwned(ctx, tx, s.owned, &s.SummaryPeriod)
+			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (Size, error) {
-			n, err := report.CountOwnerStatements(ctx, tx, s.ContactID, &s.SummaryPeriod)
+			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return Size{Rows: n}, err
 		},
 		Render: renderSummaryDetail,
@@ -166,7 +167,7 @@ func summaryDetailCSV() Declaration[ownedRows] {
 // renderSummaryDetail holds an owner's statements in memory, since the columns are those of all their layouts.
 func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink) error {
 	var rows []ownedRow
-	d, err := report.ReadOwnerDetail(ctx, tx, s.ContactID, &s.SummaryPeriod, func(one *report.OwnerStatement) error {
+	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
 		rows = append(rows, ownedRow{OwnerStatement: one})
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -20,7 +21,7 @@ const rowsOfPage = 40
 
 // summaryDocument is the selector of the PDF of all owners.
 type summaryDocument struct {
-	report.SummaryFilter
+	summary.Filter
 	DocumentLocale
 }
 
@@ -37,7 +38,7 @@ func summariesPDF() Declaration[summaryDocument] {
 		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summaries",
 		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error { return report.CheckCurrency(s.Currency) },
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
-			owners, _, err := report.CountOwnerSummaries(ctx, tx, &s.SummaryFilter)
+			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
 			return Size{Documents: 1, Pages: 1 + owners/rowsOfPage}, err
 		},
 		Render: renderSummaries,
@@ -45,11 +46,11 @@ func summariesPDF() Declaration[summaryDocument] {
 }
 
 func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Sink) error {
-	found, err := report.ReadOwnerSummaries(ctx, tx, &s.SummaryFilter)
+	found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
 		return err
 	}
-	doc, err := summaryHead(ctx, tx, &s.SummaryPeriod, s.Locale)
+	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
 		return err
 	}
@@ -62,10 +63,10 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 	return out.Did(1)
 }
 
-func ownersTable(found *report.AllSummaries) document.ReportTable {
+func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	adjusted := found.Totals.Adjustments != 0
-	cells := func(name string, f *report.SummaryFinancials) []any {
-		return append(append([]any{name}, figureCells(&f.SummaryFigures, adjusted)...), f.Reserve, f.CurrentBalance)
+	cells := func(name string, f *summary.Financials) []any {
+		return append(append([]any{name}, figureCells(&f.Figures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
 	t := document.ReportTable{
 		Title: "Owners", Total: &document.ReportRow{Cells: cells("Total", &found.Totals)},
@@ -83,7 +84,7 @@ func ownersTable(found *report.AllSummaries) document.ReportTable {
 }
 
 // summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data gives the same bytes.
-func summaryHead(ctx context.Context, tx *db.Tx, p *report.SummaryPeriod, locale string) (*document.ReportDoc, error) {
+func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func figureHeads(adjusted bool) []document.ReportColumn {
 	return append(heads, amountHead("Balance end"))
 }
 
-func figureCells(f *report.SummaryFigures, adjusted bool) []any {
+func figureCells(f *summary.Figures, adjusted bool) []any {
 	cells := []any{f.BalanceStart, f.NetRevenue, f.Expenses, f.Payouts}
 	if adjusted {
 		cells = append(cells, f.Adjustments)
@@ -124,7 +125,7 @@ func figureCells(f *report.SummaryFigures, adjusted bool) []any {
 	return append(cells, f.BalanceEnd)
 }
 
-func summaryLines(f *report.SummaryFinancials) []document.SummaryLine {
+func summaryLines(f *summary.Financials) []document.SummaryLine {
 	lines := []document.SummaryLine{
 		{Label: "Balance start", Cents: f.BalanceStart},
 		{Label: "Net revenue", Cents: f.NetRevenue},
@@ -139,7 +140,7 @@ func summaryLines(f *report.SummaryFinancials) []document.SummaryLine {
 
 // ownedLocaleSelection is what an owner's statements are selected by, and the language.
 type ownedLocaleSelection struct {
-	report.SummaryPeriod
+	summary.Period
 	DocumentLocale
 }
 
@@ -164,10 +165,10 @@ func summaryDetailPDF() Declaration[ownedDocument] {
 		Doc:    "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
 		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
-			return checkOwned(ctx, tx, s.owned, &s.SummaryPeriod)
+			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (Size, error) {
-			n, err := report.CountOwnerStatements(ctx, tx, s.ContactID, &s.SummaryPeriod)
+			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return Size{Documents: 1, Pages: 1 + n/rowsOfPage}, err
 		},
 		Render: renderOwnerSummary,
@@ -175,12 +176,12 @@ func summaryDetailPDF() Declaration[ownedDocument] {
 }
 
 func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *Sink) error {
-	doc, err := summaryHead(ctx, tx, &s.SummaryPeriod, s.Locale)
+	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
 		return err
 	}
-	var statements []*report.OwnerStatement
-	d, err := report.ReadOwnerDetail(ctx, tx, s.ContactID, &s.SummaryPeriod, func(one *report.OwnerStatement) error {
+	var statements []*summary.OwnerStatement
+	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
 		statements = append(statements, one)
 		return nil
 	})
@@ -201,7 +202,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	return out.Did(1)
 }
 
-func ownerFacts(d *report.OwnerDetail, locale string) []document.Fact {
+func ownerFacts(d *summary.OwnerDetail, locale string) []document.Fact {
 	facts := []document.Fact{{Label: "Owner", Value: d.Contact.Name}}
 	if d.Contact.Email != nil {
 		facts = append(facts, document.Fact{Label: "E-mail", Value: *d.Contact.Email})
@@ -213,10 +214,10 @@ func ownerFacts(d *report.OwnerDetail, locale string) []document.Fact {
 	)
 }
 
-func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, locale string) document.ReportTable {
-	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *report.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
+func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, locale string) document.ReportTable {
+	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *summary.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
 	t := document.ReportTable{
-		Title: "Statements", Total: &document.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.SummaryFigures, adjusted)...)},
+		Title: "Statements", Total: &document.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.Figures, adjusted)...)},
 		Columns: append([]document.ReportColumn{
 			{Head: "Listing", Kind: document.ReportText}, {Head: "Month", Kind: document.ReportText}, {Head: "Share", Kind: document.ReportPercent},
 		}, figureHeads(adjusted)...),
@@ -234,12 +235,12 @@ func ownerTable(d *report.OwnerDetail, statements []*report.OwnerStatement, loca
 }
 
 // between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap between them.
-func between(before, after *report.OwnerStatement) []document.ReportRow {
+func between(before, after *summary.OwnerStatement) []document.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
 	}
-	figures := figureCells(&report.SummaryFigures{Adjustments: change}, true)
+	figures := figureCells(&summary.Figures{Adjustments: change}, true)
 	for i := range figures {
 		if figures[i] != change {
 			figures[i] = nil
@@ -249,7 +250,7 @@ func between(before, after *report.OwnerStatement) []document.ReportRow {
 }
 
 // layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand beside what they add up.
-func layoutTable(l *report.LayoutSummary) document.ReportTable {
+func layoutTable(l *summary.LayoutSummary) document.ReportTable {
 	t := document.ReportTable{Title: "By column: " + l.Name, Columns: []document.ReportColumn{
 		{Head: "Column", Kind: document.ReportText}, {Head: "Amount", Kind: document.ReportAmount},
 	}}

@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // View says what the columns of a report stand for.
@@ -160,10 +161,10 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 		return c, fmt.Errorf("read listings: %w", err)
 	}
 	for _, l := range listings {
-		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = refsOf(l.ID) })
+		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = page.RefsTo(l.ID) })
 	}
 	if none {
-		c.add(id.Zero.String(), Column{nullText, "No listing"}, func(f *Selection) { f.ListingIDs = refsOf(id.Zero) })
+		c.add(id.Zero.String(), Column{nullText, "No listing"}, func(f *Selection) { f.ListingIDs = page.RefsTo(id.Zero) })
 	}
 	return c, nil
 }

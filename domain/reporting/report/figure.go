@@ -64,12 +64,12 @@ type table struct {
 
 // figure adds up cells, each times sign; behind selects their entries.
 func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selection) Figure {
-	f := Figure{ID: row.ID, Title: row.Title, Values: make([]Value, len(t.columns.list)), ComputedValues: []ComputedValue{}, Drilldown: drilldown(behind)}
+	f := Figure{ID: row.ID, Title: row.Title, Values: make([]Value, len(t.columns.list)), ComputedValues: []ComputedValue{}, Drilldown: DrilldownTo(behind)}
 	for i := range t.columns.list {
 		c := &t.columns.list[i]
 		narrowed := behind
 		c.narrow(&narrowed)
-		f.Values[i] = Value{ID: c.ID, Title: c.Title, Drilldown: drilldown(narrowed)}
+		f.Values[i] = Value{ID: c.ID, Title: c.Title, Drilldown: DrilldownTo(narrowed)}
 	}
 	for _, c := range cells {
 		f.Total += sign * c.Net()

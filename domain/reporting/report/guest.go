@@ -180,8 +180,8 @@ func (g *guestReport) sum(charges, payments money.Cents, behind Selection) Guest
 		return figures
 	}
 	charged, paid := all, all
-	charged.TransactionIDs, paid.NotTransactionIDs = refsOf(id.Zero), refsOf(id.Zero)
-	total, charge, payment := drilldown(all), drilldown(charged), drilldown(paid)
+	charged.TransactionIDs, paid.NotTransactionIDs = page.RefsTo(id.Zero), page.RefsTo(id.Zero)
+	total, charge, payment := DrilldownTo(all), DrilldownTo(charged), DrilldownTo(paid)
 	figures.Drilldown, figures.Drilldowns = &total, GuestDrilldowns{&charge, &payment}
 	return figures
 }
@@ -225,7 +225,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 			out.Data = append(out.Data, GuestGroup{Status: c.Status, GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Listings: []GuestListing{}})
 		}
 		group := &out.Data[len(out.Data)-1]
-		behind.ListingIDs = refsOf(c.ListingID)
+		behind.ListingIDs = page.RefsTo(c.ListingID)
 		if n := len(group.Listings); n == 0 || group.Listings[n-1].of != c.ListingID {
 			sum := sums[groupKey{status: c.Status, listing: c.ListingID}]
 			l := GuestListing{GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Reservations: []GuestReservation{}, of: c.ListingID}
@@ -242,7 +242,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 
 // row is a listed cell.
 func (g *guestReport) row(c *guestCell, d *guestDetail, behind Selection) GuestReservation {
-	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = refsOf(c.ReservationID), c.TxnCode, "", nil
+	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = page.RefsTo(c.ReservationID), c.TxnCode, "", nil
 	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
 	if d == nil {
 		return r
@@ -323,6 +323,6 @@ func (c *trustChart) stays(stays []stayBalance, behind Selection) TrustFigure {
 	if len(stays) == 0 || len(stays) > maxReferences {
 		return TrustFigure{CentTotal: sum}
 	}
-	behind.OccupancyStatus, behind.Channels, behind.ReservationIDs = "", nil, refsOf(named...)
+	behind.OccupancyStatus, behind.Channels, behind.ReservationIDs = "", nil, page.RefsTo(named...)
 	return c.figure(ClaimGuests, sum, behind)
 }

@@ -138,7 +138,7 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 		if p.HasHistoric {
 			historic = append(historic, period)
 		}
-		late = append(late, refsOf(p.Late...)...)
+		late = append(late, page.RefsTo(p.Late...)...)
 	}
 	revenue := func(periods page.Refs) Selection {
 		s := yearSelection(year)
@@ -147,22 +147,22 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	}
 	out := []Drilldown{}
 	if len(managed) > 0 {
-		out = append(out, drilldown(revenue(managed)))
+		out = append(out, DrilldownTo(revenue(managed)))
 	}
 	if len(apart) > 0 {
 		s := revenue(apart)
-		s.ReservationIDs = refsOf(id.Zero)
-		out = append(out, drilldown(s))
+		s.ReservationIDs = page.RefsTo(id.Zero)
+		out = append(out, DrilldownTo(s))
 	}
 	if len(late) > 0 {
 		s := revenue(managed)
 		s.StartDate, s.EndDate, s.ReservationIDs = nil, &End{s.StartDate.AddDays(-1)}, late
-		out = append(out, drilldown(s))
+		out = append(out, DrilldownTo(s))
 	}
 	if len(historic) > 0 {
 		told := yearSelection(year)
 		told.OwnershipPeriodIDs, told.Ledger, told.Status, told.TriggerTypes = historic, ledger.Historical, ledger.Inactive, []string{"historicalRevenue"}
-		out = append(out, drilldown(told))
+		out = append(out, DrilldownTo(told))
 	}
 	return out
 }
@@ -201,9 +201,9 @@ func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, e
 	out := make([]figure1099, len(vendors))
 	for i, v := range vendors {
 		s := yearSelection(year)
-		s.ContactIDs, s.TriggerTypes, s.AccountIDs = refsOf(v.ContactID), triggers, page.Only(v.AccountIDs...)
-		s.NotTransactionIDs = refsOf(v.Missing...)
-		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{drilldown(s)}}
+		s.ContactIDs, s.TriggerTypes, s.AccountIDs = page.RefsTo(v.ContactID), triggers, page.Only(v.AccountIDs...)
+		s.NotTransactionIDs = page.RefsTo(v.Missing...)
+		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{DrilldownTo(s)}}
 	}
 	return out, nil
 }

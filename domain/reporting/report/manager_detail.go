@@ -234,7 +234,7 @@ func (p *position) deficits(owners []OwnerListing) TrustFigure {
 		return TrustFigure{CentTotal: sum}
 	}
 	behind := p.behind()
-	behind.OwnershipPeriodIDs, behind.ListingIDs = refsOf(periods...), refsOf(distinctIDs(listings)...)
+	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(distinctIDs(listings)...)
 	return p.chart.figure(ClaimOwners, sum, behind)
 }
 

@@ -32,7 +32,8 @@ type Drilldown struct {
 	Filter Selection `json:"filter" doc:"Query parameters of GET /reports/journal-entries."`
 }
 
-func drilldown(f Selection) Drilldown { return Drilldown{Type: "journalEntryReport", Filter: f} }
+// DrilldownTo leads to the journal entries of a selection.
+func DrilldownTo(f Selection) Drilldown { return Drilldown{Type: "journalEntryReport", Filter: f} }
 
 // CheckCurrency refuses a code that is none with the issue currency; an empty one stands for the team's.
 func CheckCurrency(given string) error {
@@ -60,7 +61,7 @@ func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, err
 // endpoints are the routes of the reports.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
-	return append(append(reconciliationEndpoints(), summaryEndpoints()...),
+	return append(reconciliationEndpoints(),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts without any of them are left out. " +

@@ -30,7 +30,7 @@ func TestStatementSummaryAndTrustAgreeOnShares(t *testing.T) {
 		w.Publish(month, l)
 		s := statements(t, w, "month="+month)[0]
 		trust := heldInTrust(t, w, s.EndAt.String())
-		summary := w.Get(summaries + "?startAt=2026-01&endAt=" + month).Want(200)
+		summary := w.Get("/reports/owner-statement-summaries-per-layout?startAt=2026-01&endAt=" + month).Want(200)
 		var added money.Cents
 		for i, share := range s.Shares {
 			added += share.Amount

@@ -138,7 +138,7 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 	}
 	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
 		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
-		NotReservationIDs: refsOf(id.Zero),
+		NotReservationIDs: page.RefsTo(id.Zero),
 	}}, nil
 }
 
@@ -266,10 +266,10 @@ func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigu
 	earned, charged := behind, behind
 	earned.AccountIDs, charged.AccountIDs = page.Only(r.taxed...), page.Only(r.taxes...)
 	charged.NotTransactionTypes = notCollected()
-	d := drilldown(earned)
+	d := DrilldownTo(earned)
 	f.Drilldowns.TaxableIncome = &d
 	if len(r.taxes) > 0 {
-		d := drilldown(charged)
+		d := DrilldownTo(charged)
 		f.Drilldowns.CollectableTaxes = &d
 	}
 	return f
@@ -282,7 +282,7 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	at := int64(0)
 	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
 		behind := r.behind
-		behind.ListingIDs = refsOf(of[0].ListingID)
+		behind.ListingIDs = page.RefsTo(of[0].ListingID)
 		l := TaxListing{ID: idOrNil(of[0].ListingID), Name: nameOf(r.listings, of[0].ListingID), Channels: []TaxChannel{}}
 		var listingIncome, listingTaxes money.Cents
 		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
@@ -316,7 +316,7 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChanne
 			continue
 		}
 		behind := behind
-		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, refsOf(row.ID)
+		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, page.RefsTo(row.ID)
 		stay := *r.stays[row.ID]
 		stay.TaxableIncome, stay.CollectableTaxes, stay.Drilldowns = row.Income, row.Taxes, r.figures(row.Income, row.Taxes, behind).Drilldowns
 		c.Reservations = append(c.Reservations, stay)

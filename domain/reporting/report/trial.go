@@ -117,12 +117,12 @@ func (t *TrialFigures) complete(behind Selection, p Period) {
 	t.Ending = t.Beginning + t.Debit - t.Credit
 	until := behind
 	until.EndDate = &p.EndDate
-	t.EndingDrilldown = drilldown(until)
+	t.EndingDrilldown = DrilldownTo(until)
 	until.StartDate = &p.StartDate
-	t.Drilldown = drilldown(until)
+	t.Drilldown = DrilldownTo(until)
 	if last := p.StartDate.AddDays(-1); !last.Before(day.Earliest) {
 		behind.EndDate = &End{last}
-		earlier := drilldown(behind)
+		earlier := DrilldownTo(behind)
 		t.BeginningDrilldown = &earlier
 	}
 }

@@ -159,7 +159,7 @@ func (p *position) uncleared(a *BankAccount, r *unclearedRow) {
 	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: TrustFigure{CentTotal: r.Booked}, Open: r.Open}
 	if r.TransactionID != nil {
 		behind := p.behind()
-		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(*r.TransactionID)
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(*r.TransactionID)
 		u.Booked = p.chart.figure(ClaimBank, r.Booked, behind)
 	}
 	a.Uncleared = append(a.Uncleared, u)

@@ -209,7 +209,7 @@ func (c *trustChart) figure(claim Claim, cents money.Cents, f Selection) TrustFi
 	if !ok {
 		return TrustFigure{CentTotal: cents}
 	}
-	d := drilldown(behind)
+	d := DrilldownTo(behind)
 	return TrustFigure{cents, &d}
 }
 

@@ -171,7 +171,7 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 // listing is the row of a listing.
 func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	behind := p.behind()
-	behind.ListingIDs = refsOf(listingID)
+	behind.ListingIDs = page.RefsTo(listingID)
 	var total money.Cents
 	figure := func(claim Claim) TrustFigure {
 		cents := p.byListing[listingKey{claim, listingID}]
@@ -204,7 +204,7 @@ func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *O
 		cells = append(cells, p.guests[i])
 	}
 	behind := p.behind()
-	behind.ListingIDs = refsOf(listingID)
+	behind.ListingIDs = page.RefsTo(listingID)
 	found.guests(cells, behind)
 	for _, c := range costs {
 		if deref(c.ListingID) == listingID {

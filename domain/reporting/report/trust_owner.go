@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's deficit.
@@ -129,10 +130,10 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) TrustFigure {
 	behind := p.behind()
 	if listingID != nil {
-		behind.ListingIDs = refsOf(*listingID)
+		behind.ListingIDs = page.RefsTo(*listingID)
 	}
 	if period != nil {
-		behind.OwnershipPeriodIDs = refsOf(*period)
+		behind.OwnershipPeriodIDs = page.RefsTo(*period)
 	}
 	return p.chart.figure(ClaimOwners, cents, behind)
 }
@@ -261,8 +262,8 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 // ownerless is what a stay or a transaction has for owners that the listing does not have.
 func (p *position) ownerless(o *ownerSum) WarningItem {
 	behind := p.behind()
-	behind.ListingIDs, behind.OwnershipPeriodIDs = refsOf(o.ListingID), refsOf(id.Zero)
-	behind.ReservationIDs, behind.TransactionIDs = refsOf(o.ReservationID), refsOf(o.TransactionID)
+	behind.ListingIDs, behind.OwnershipPeriodIDs = page.RefsTo(o.ListingID), page.RefsTo(id.Zero)
+	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
 	return WarningItem{
 		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
 		TrustFigure: p.chart.figure(ClaimOwners, o.Total, behind),

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a liability, so the bank, which
@@ -101,7 +102,7 @@ func (p *position) banks() []id.ID {
 func (p *position) occupancy(status Occupancy, listingID *id.ID) GuestFigure {
 	behind := p.behind()
 	if listingID != nil {
-		behind.ListingIDs = refsOf(*listingID)
+		behind.ListingIDs = page.RefsTo(*listingID)
 	}
 	cells, total := p.guestsAt(status, listingID)
 	whole := behind

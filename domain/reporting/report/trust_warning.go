@@ -213,7 +213,7 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 		}
 		behind := p.behind()
 		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, page.Only(cells[i].AccountID)
-		d := drilldown(behind)
+		d := DrilldownTo(behind)
 		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, TrustFigure: TrustFigure{CentTotal: cents, Drilldown: &d}})
 	}
 	return nil
@@ -247,8 +247,8 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 			code = WarnWaitingPayment
 		}
 		behind := p.behind()
-		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), refsOf(r.TransactionID)
-		d := drilldown(behind)
+		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(r.TransactionID)
+		d := DrilldownTo(behind)
 		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, TrustFigure: TrustFigure{CentTotal: r.Missing, Drilldown: &d}})
 	}
 	return nil
@@ -279,8 +279,8 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 		r := &rows[i]
 		behind := p.behind()
 		behind.StartDate = &Start{p.date.FirstOfMonth()}
-		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), refsOf(r.TransactionID), refsOf(r.ListingID)
-		d := drilldown(behind)
+		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), page.RefsTo(r.TransactionID), page.RefsTo(r.ListingID)
+		d := DrilldownTo(behind)
 		f.add(WarnOperatingCost, WarningItem{
 			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, TrustFigure: TrustFigure{CentTotal: r.Total, Drilldown: &d},
 		})

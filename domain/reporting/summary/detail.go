@@ -1,10 +1,11 @@
-package report
+package summary
 
 import (
 	"cmp"
 	"context"
 	"slices"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
@@ -34,7 +35,7 @@ type OwnerStatement struct {
 	Listing           statement.Listing    `json:"listing"`
 	OwnershipPeriodID id.ID                `json:"ownershipPeriodId"`
 	Split             int64                `json:"split" doc:"Parts per 100000."`
-	Financials        SummaryFigures       `json:"financials"`
+	Financials        Figures              `json:"financials"`
 	Layout            LayoutRef            `json:"layout"`
 	Sections          []SectionSummary     `json:"sections" doc:"The sections of the layout that the viewer sees."`
 	Drilldown         *statement.Drilldown `json:"drilldown" doc:"The entries of the whole statement; null in the owner's view."`
@@ -73,13 +74,13 @@ type ColumnSummary struct {
 type ownerDetailInput struct {
 	ContactID id.ID `path:"contactId"`
 	page.Params
-	SummaryPeriod
+	Period
 }
 
 func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDetail, error) {
 	shown := []OwnerStatement{}
 	var n int64
-	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.SummaryPeriod, func(one *OwnerStatement) error {
+	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.Period, func(one *OwnerStatement) error {
 		if n++; n > in.Rows() && n <= in.Rows()+in.Limit {
 			shown = append(shown, *one)
 		}
@@ -94,12 +95,12 @@ func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDe
 
 // ReadOwnerDetail reads the summary of one owner and hands every statement to each, by listing and month. It fails with apierr.NotFound for a
 // contact that the team does not have.
-func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPeriod, each func(*OwnerStatement) error) (*OwnerDetail, error) {
-	who, err := ReadSummaryContact(ctx, tx, contact)
+func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, each func(*OwnerStatement) error) (*OwnerDetail, error) {
+	who, err := ReadContact(ctx, tx, contact)
 	if err != nil {
 		return nil, err
 	}
-	currency, err := Currency(ctx, tx, p.Currency)
+	currency, err := report.Currency(ctx, tx, p.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPe
 		return nil, err
 	}
 	if sum := sums[contact]; sum != nil {
-		d.Listings, d.Statements, d.Financials, d.Drilldown = int64(len(sum.listings)), sum.statements, sum.SummaryFinancials, p.behind(currency, sum.periods)
+		d.Listings, d.Statements, d.Financials, d.Drilldown = int64(len(sum.listings)), sum.statements, sum.Financials, p.behind(currency, sum.periods)
 	}
 	return d, nil
 }

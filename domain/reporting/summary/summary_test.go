@@ -1,11 +1,11 @@
-package report_test
+package summary_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
@@ -53,9 +53,9 @@ func (w *owning) statements(query string) []statement.Statement {
 	return found.Data
 }
 
-func (w *owning) summaries(query string) report.OwnerSummaries {
+func (w *owning) summaries(query string) summary.OwnerSummaries {
 	w.T.Helper()
-	var found report.OwnerSummaries
+	var found summary.OwnerSummaries
 	w.Get(summaries + "?" + query).Want(200).Into(&found)
 	return found
 }
@@ -92,7 +92,7 @@ func TestOwnerSummariesAreTheStatements(t *testing.T) {
 	if len(of) != 6 {
 		t.Fatalf("%d statements", len(of))
 	}
-	var all, totals report.SummaryFinancials
+	var all, totals summary.Financials
 	for _, o := range got.Data {
 		f := o.Financials
 		var revenue, expenses, payouts money.Cents
@@ -143,15 +143,14 @@ func TestOwnerSummariesChainAndDrillDown(t *testing.T) {
 	if len(march.Data) != 1 || march.Data[0].Financials.BalanceStart != 33_333-1_481 || march.Data[0].Financials.BalanceEnd != 33_333-1_481+1_666 {
 		t.Errorf("Cid in March: %+v", march.Data)
 	}
-	if none := w.summaries("startAt=2026-03&endAt=2026-03&search=nobody"); len(none.Data) != 0 || none.Totals != (report.SummaryFinancials{}) {
+	if none := w.summaries("startAt=2026-03&endAt=2026-03&search=nobody"); len(none.Data) != 0 || none.Totals != (summary.Financials{}) {
 		t.Errorf("nobody has %+v", none)
 	}
 	cid := w.Get(summaries + "?startAt=2026-01&endAt=2026-02&listingIds=" + w.trio.ID.String() + "&limit=1&page=3").Want(200)
 	if cid.Int("pagination.total") != 3 || cid.Len("data") != 1 || cid.Int("totals.netRevenue") != 100_001 {
 		t.Errorf("a page of one: %s", cid.Body)
 	}
-	b := books{Team: w.Team}
-	debit, credit := b.behind(cid.Value("data.0.drilldown.filter"))
+	debit, credit := behind(w.Team, cid.Value("data.0.drilldown.filter"))
 	if credit-debit != 100_001-4_444 {
 		t.Errorf("the entries come to %d", credit-debit)
 	}
@@ -165,7 +164,7 @@ func TestOwnerSummaryDetails(t *testing.T) {
 	t.Parallel()
 	w := newOwning(t)
 	path := summaries + "/details/" + w.ben.String() + "?startAt=2026-01&endAt=2026-03"
-	var got report.OwnerDetail
+	var got summary.OwnerDetail
 	w.Get(path).Want(200).Into(&got)
 	if len(got.Data) != 6 || got.Statements != 6 || got.Contact.Name != "ben" || len(got.Layouts) != 1 || got.Layouts[0].Statements != 6 {
 		t.Fatalf("Ben: %+v", got)
@@ -179,7 +178,7 @@ func TestOwnerSummaryDetails(t *testing.T) {
 		}
 	}
 	for _, s := range got.Layouts[0].Sections {
-		at := slices.IndexFunc(s.Columns, func(c report.ColumnSummary) bool { return c.Name == "Net" || c.Name == "Amount" })
+		at := slices.IndexFunc(s.Columns, func(c summary.ColumnSummary) bool { return c.Name == "Net" || c.Name == "Amount" })
 		if s.Kind == "netRevenue" {
 			net += s.Columns[at].Amount
 		} else {

@@ -1,4 +1,5 @@
-package report
+// Package summary tells owners and managers what the statements of a period come to: for each owner, by layout, section and column.
+package summary
 
 import (
 	"cmp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -19,31 +21,31 @@ import (
 )
 
 // SummaryPeriod selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
-type SummaryPeriod struct {
-	StartAt    Start    `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
-	EndAt      End      `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
-	ListingIDs page.IDs `query:"listingIds" json:"listingIds,omitempty"`
-	Currency   string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
-	ViewAs     string   `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
+type Period struct {
+	StartAt    report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
+	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
+	ListingIDs page.IDs     `query:"listingIds" json:"listingIds,omitempty"`
+	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	ViewAs     string       `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
 }
 
 // Resolve refuses a period that ends before it starts.
-func (p *SummaryPeriod) Resolve() []apierr.Issue {
+func (p *Period) Resolve() []apierr.Issue {
 	if p.EndAt.Before(p.StartAt.Day) {
-		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endAt")}
+		return []apierr.Issue{{Message: "The period ends before it starts", Code: "dateOrder", Path: []any{"endAt"}, Schema: "query"}}
 	}
 	return nil
 }
 
-func (p *SummaryPeriod) asOwner() bool { return p.ViewAs == "owner" }
+func (p *Period) asOwner() bool { return p.ViewAs == "owner" }
 
 // First is the first day of the first month.
-func (p *SummaryPeriod) First() Start { return Start{p.StartAt.FirstOfMonth()} }
+func (p *Period) First() report.Start { return report.Start{Day: p.StartAt.FirstOfMonth()} }
 
 // Last is the last day of the last month.
-func (p *SummaryPeriod) Last() End { return End{p.EndAt.LastOfMonth()} }
+func (p *Period) Last() report.End { return report.End{Day: p.EndAt.LastOfMonth()} }
 
-func (p *SummaryPeriod) statements(currency money.Currency) statement.Filter {
+func (p *Period) statements(currency money.Currency) statement.Filter {
 	return statement.Filter{
 		Dates: page.Dates{DateRange: day.Span{First: p.First().Day, Last: p.Last().Day}}, ListingIDs: p.ListingIDs,
 		Currency: string(currency), Sort: "listing",
@@ -51,14 +53,14 @@ func (p *SummaryPeriod) statements(currency money.Currency) statement.Filter {
 }
 
 // SummaryFilter selects owners too.
-type SummaryFilter struct {
-	SummaryPeriod
+type Filter struct {
+	Period
 	Search string `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of an owner's name, first name or e-mail address."`
 }
 
 // SummaryFigures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members add up to the
 // statements' figures.
-type SummaryFigures struct {
+type Figures struct {
 	BalanceStart money.Cents `json:"balanceStart" doc:"Of the first statement of each ownership."`
 	NetRevenue   money.Cents `json:"netRevenue"`
 	Expenses     money.Cents `json:"expenses"`
@@ -71,12 +73,12 @@ type SummaryFigures struct {
 }
 
 // complete fills in what follows from the other figures.
-func (f *SummaryFigures) complete() {
+func (f *Figures) complete() {
 	f.NetIncome = f.NetRevenue + f.Expenses
 	f.Adjustments = f.BalanceEnd - f.BalanceStart - f.NetIncome - f.Payouts
 }
 
-func (f *SummaryFigures) add(o *SummaryFigures) {
+func (f *Figures) add(o *Figures) {
 	f.BalanceStart += o.BalanceStart
 	f.NetRevenue += o.NetRevenue
 	f.Expenses += o.Expenses
@@ -89,19 +91,19 @@ func (f *SummaryFigures) add(o *SummaryFigures) {
 }
 
 // SummaryFinancials are an owner's figures over all ownerships.
-type SummaryFinancials struct {
-	SummaryFigures
+type Financials struct {
+	Figures
 
 	CurrentBalance money.Cents `json:"currentBalance" doc:"What the books hold by the end of the current month, whatever the period: what the statements of this month end with."`
 }
 
-func (f *SummaryFinancials) add(o *SummaryFinancials) {
-	f.SummaryFigures.add(&o.SummaryFigures)
+func (f *Financials) add(o *Financials) {
+	f.Figures.add(&o.Figures)
 	f.CurrentBalance += o.CurrentBalance
 }
 
 // SummaryContact is an owner.
-type SummaryContact struct {
+type Contact struct {
 	ContactID id.ID   `json:"contactId"`
 	Name      string  `json:"name"`
 	FirstName *string `json:"firstName"`
@@ -110,28 +112,28 @@ type SummaryContact struct {
 }
 
 // compare orders by name, whatever the case.
-func (c *SummaryContact) compare(o *SummaryContact) int {
+func (c *Contact) compare(o *Contact) int {
 	return cmp.Or(strings.Compare(strings.ToLower(c.Name), strings.ToLower(o.Name)), c.ContactID.Compare(o.ContactID))
 }
 
 // OwnerSummary is what the statements of a period come to for an owner.
 type OwnerSummary struct {
-	Contact    SummaryContact    `json:"contact"`
+	Contact    Contact           `json:"contact"`
 	Currency   money.Currency    `json:"currency"`
 	Listings   int64             `json:"listings" doc:"How many listings they are of."`
 	Statements int64             `json:"statements" doc:"How many statements there are."`
-	Financials SummaryFinancials `json:"financials"`
-	Drilldown  *Drilldown        `json:"drilldown" doc:"The entries of the ownership periods in the months, those of all members: the owner's part of them is by split. Imported statements have theirs in their own drill-down. Null in the owner's view."`
+	Financials Financials        `json:"financials"`
+	Drilldown  *report.Drilldown `json:"drilldown" doc:"The entries of the ownership periods in the months, those of all members: the owner's part of them is by split. Imported statements have theirs in their own drill-down. Null in the owner's view."`
 }
 
 // OwnerSummaries are a page of owners by name.
 type OwnerSummaries struct {
 	page.Page[OwnerSummary]
-	Totals SummaryFinancials `json:"totals" doc:"Over all pages."`
+	Totals Financials `json:"totals" doc:"Over all pages."`
 }
 
 // summaryEndpoints are the reports on what owners have.
-func summaryEndpoints() []api.Endpoint {
+func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -151,11 +153,11 @@ func summaryEndpoints() []api.Endpoint {
 
 type summariesInput struct {
 	page.Params
-	SummaryFilter
+	Filter
 }
 
 func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerSummaries, error) {
-	all, err := ReadOwnerSummaries(ctx, tx, &in.SummaryFilter)
+	all, err := ReadOwnerSummaries(ctx, tx, &in.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +172,11 @@ func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerS
 type AllSummaries struct {
 	Currency money.Currency
 	Owners   []OwnerSummary
-	Totals   SummaryFinancials
+	Totals   Financials
 }
 
 // ReadOwnerSummaries reads all owners of the selected statements.
-func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (*AllSummaries, error) {
+func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummaries, error) {
 	currency, selected, err := f.selection(ctx, tx)
 	out := &AllSummaries{Currency: currency, Owners: []OwnerSummary{}}
 	if err != nil || selected == nil {
@@ -192,13 +194,13 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (*AllS
 	if err != nil {
 		return nil, err
 	}
-	contacts, err := summaryContacts(ctx, tx, s.contacts())
+	contacts, err := contactsOf(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}
 	for contact, sum := range sums {
 		one := OwnerSummary{
-			Contact: contacts[contact], Currency: currency, Listings: int64(len(sum.listings)), Statements: sum.statements, Financials: sum.SummaryFinancials,
+			Contact: contacts[contact], Currency: currency, Listings: int64(len(sum.listings)), Statements: sum.statements, Financials: sum.Financials,
 			Drilldown: f.behind(currency, sum.periods),
 		}
 		out.Totals.add(&one.Financials)
@@ -209,8 +211,8 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (*AllS
 }
 
 // selection are the statements of a filter; nil when no owner is found.
-func (f *SummaryFilter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *statement.Filter, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *statement.Filter, error) {
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return "", nil, err
 	}
@@ -232,7 +234,7 @@ func (f *SummaryFilter) selection(ctx context.Context, tx *db.Tx) (money.Currenc
 }
 
 // CountOwnerSummaries counts the owners, and their parts in statements, without adding anything up.
-func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (owners, parts int64, err error) {
+func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, parts int64, err error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {
 		return 0, 0, err
@@ -242,26 +244,26 @@ func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *SummaryFilter) (owne
 }
 
 // behind is the drill-down of ownership periods, for the manager.
-func (p *SummaryPeriod) behind(currency money.Currency, periods []id.ID) *Drilldown {
+func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilldown {
 	if p.asOwner() || len(periods) == 0 {
 		return nil
 	}
 	first, last := p.First(), p.Last()
-	d := drilldown(Selection{
-		StartDate: &first, EndDate: &last, OwnershipPeriodIDs: refsOf(periods...), Party: ledger.Owners, Currency: string(currency),
+	d := report.DrilldownTo(report.Selection{
+		StartDate: &first, EndDate: &last, OwnershipPeriodIDs: page.RefsTo(periods...), Party: ledger.Owners, Currency: string(currency),
 	})
 	return &d
 }
 
 // summaryContacts reads owners.
-func summaryContacts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]SummaryContact, error) {
-	rows, err := db.Select[SummaryContact](ctx, tx, `
+func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact, error) {
+	rows, err := db.Select[Contact](ctx, tx, `
 		select id as contact_id, name, first_name, email, phone from contact where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
-	out := make(map[id.ID]SummaryContact, len(rows))
+	out := make(map[id.ID]Contact, len(rows))
 	for _, r := range rows {
 		out[r.ContactID] = r
 	}
@@ -269,13 +271,13 @@ func summaryContacts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Sum
 }
 
 // ReadSummaryContact reads one contact. It fails with apierr.NotFound for one that the team does not have.
-func ReadSummaryContact(ctx context.Context, tx *db.Tx, contact id.ID) (SummaryContact, error) {
-	found, err := summaryContacts(ctx, tx, []id.ID{contact})
+func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
+	found, err := contactsOf(ctx, tx, []id.ID{contact})
 	if err != nil {
-		return SummaryContact{}, err
+		return Contact{}, err
 	}
 	if _, known := found[contact]; !known {
-		return SummaryContact{}, apierr.NotFound
+		return Contact{}, apierr.NotFound
 	}
 	return found[contact], nil
 }

@@ -1,9 +1,10 @@
-package report
+package summary
 
 import (
 	"context"
 	"slices"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -26,8 +27,8 @@ type ownedChain struct {
 	period, listing id.ID
 	statements      int64
 	owners          []statement.Owner
-	figures         []SummaryFigures // of each owner
-	first, last     day.Day          // where the statements begin that the balances at the start and at the end are of
+	figures         []Figures // of each owner
+	first, last     day.Day   // where the statements begin that the balances at the start and at the end are of
 }
 
 func newSumming(only []id.ID) *summing {
@@ -44,22 +45,22 @@ func newSumming(only []id.ID) *summing {
 func (s *summing) wants(contact id.ID) bool { return s.only == nil || s.only[contact] }
 
 // add takes a statement in and gives the parts of its owners; none when nobody owns the listing.
-func (s *summing) add(f *statement.Figures) []SummaryFigures {
+func (s *summing) add(f *statement.Figures) []Figures {
 	if len(f.Owners) == 0 {
 		return nil
 	}
 	c := s.chains[f.Ownership.ID]
 	if c == nil {
 		c = &ownedChain{
-			period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, figures: make([]SummaryFigures, len(f.Owners)), first: f.StartAt, last: f.StartAt,
+			period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, figures: make([]Figures, len(f.Owners)), first: f.StartAt, last: f.StartAt,
 		}
 		s.chains[f.Ownership.ID], s.order = c, append(s.order, c)
 	}
 	c.statements++
-	parts := make([]SummaryFigures, len(f.Owners))
+	parts := make([]Figures, len(f.Owners))
 	for i := range parts {
 		p := &f.Parts[i]
-		parts[i] = SummaryFigures{
+		parts[i] = Figures{
 			BalanceStart: p.BalanceStart, NetRevenue: p.NetRevenue, Expenses: p.Expenses, Payouts: p.Payouts, BalanceEnd: p.BalanceEnd, Reserve: p.Reserve,
 		}
 		parts[i].complete()
@@ -75,7 +76,7 @@ func (s *summing) add(f *statement.Figures) []SummaryFigures {
 }
 
 // add takes the parts of a statement that begins on a day in, in any order of the days.
-func (c *ownedChain) add(start day.Day, parts []SummaryFigures) {
+func (c *ownedChain) add(start day.Day, parts []Figures) {
 	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
 	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
 	for i := range parts {
@@ -96,7 +97,7 @@ func (c *ownedChain) add(start day.Day, parts []SummaryFigures) {
 
 // ownerSummed is what an owner's statements come to.
 type ownerSummed struct {
-	SummaryFinancials
+	Financials
 
 	periods    []id.ID
 	listings   map[id.ID]bool
@@ -124,7 +125,7 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
 			}
 			o := out[contact]
-			o.SummaryFigures.add(&c.figures[i])
+			o.Figures.add(&c.figures[i])
 			o.CurrentBalance += current[c.period][i]
 			o.periods, o.listings[c.listing] = append(o.periods, c.period), true
 			o.statements += c.statements
@@ -150,14 +151,14 @@ func (s *summing) contacts() []id.ID {
 
 // OwnerPart is an owner's part of one statement.
 type OwnerPart struct {
-	Contact   *SummaryContact
+	Contact   *Contact
 	Statement *statement.Figures
 	Split     int64 // parts per 100000
-	Figures   SummaryFigures
+	Figures   Figures
 }
 
 // ReadOwnerParts gives what the summaries add up, by owner, listing and month. It holds a row for each owner of each statement.
-func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPart, error) {
+func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {
 		return nil, err
@@ -165,7 +166,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPa
 	owners, _ := selected.OwnerIDs.Parts()
 	s := newSumming(owners)
 	var out []OwnerPart
-	people := map[id.ID]*SummaryContact{}
+	people := map[id.ID]*Contact{}
 	err = statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
 		for i, part := range s.add(one) {
 			contact := one.Owners[i].ContactID
@@ -173,7 +174,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPa
 				continue
 			}
 			if people[contact] == nil {
-				people[contact] = &SummaryContact{}
+				people[contact] = &Contact{}
 			}
 			out = append(out, OwnerPart{Contact: people[contact], Statement: one, Split: one.Owners[i].Split, Figures: part})
 		}
@@ -182,7 +183,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPa
 	if err != nil {
 		return nil, err
 	}
-	found, err := summaryContacts(ctx, tx, s.contacts())
+	found, err := contactsOf(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +196,8 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *SummaryFilter) ([]OwnerPa
 }
 
 // CountOwnerStatements counts the statements of an owner.
-func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *SummaryPeriod) (int64, error) {
-	currency, err := Currency(ctx, tx, p.Currency)
+func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *Period) (int64, error) {
+	currency, err := report.Currency(ctx, tx, p.Currency)
 	if err != nil {
 		return 0, err
 	}
