@@ -2,24 +2,20 @@ package app
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"stayledger"
-	"stayledger/platform/api"
 	"stayledger/web"
+	"stayledger/web/reference"
 )
 
-// pages adds what is not part of the contract: probes, the published description, the reference page, the pages for people and
-// the changelog.
-// All bytes are rendered once.
+// pages adds what is not part of the contract: probes, the published description, the reference, the pages for people and the changelog. All but
+// the reference, which is made when somebody reads it, is rendered once.
 func (a *App) pages() error {
 	description, err := a.API.OpenAPI()
-	if err != nil {
-		return err
-	}
-	docs, err := a.docs()
 	if err != nil {
 		return err
 	}
@@ -39,7 +35,7 @@ func (a *App) pages() error {
 	page("/openapi.json", "application/json", description.JSON)
 	page("/openapi.yaml", "application/yaml", description.YAML)
 	page("/openapi-3.0.json", "application/json", description.JSON30)
-	page("/docs", "text/html; charset=utf-8", docs)
+	a.reference(description.JSON)
 	owner := web.Owner()
 	serve("/owner", "text/html; charset=utf-8", owner.Policy, owner.HTML)
 	if err := a.console(); err != nil {
@@ -61,41 +57,55 @@ func (a *App) console() error {
 	}
 	for _, asset := range assets {
 		a.API.Handle(http.MethodGet, asset.Path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", asset.ContentType)
-			w.Header().Set("Cache-Control", "no-cache")
-			w.Header().Set("ETag", `W/"`+asset.Tag+`"`)
-			w.Header().Set("Content-Security-Policy", web.ConsolePolicy)
-			w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			w.Header().Set("Referrer-Policy", "no-referrer")
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asset.Body))
+			validated(w, r, asset)
 		})
 	}
 	return nil
 }
 
-type docsGroup struct {
-	Tag       string
-	Endpoints []*api.Endpoint
+// validated answers with a file of a page, or with 304 while the caller has it.
+func validated(w http.ResponseWriter, r *http.Request, asset web.Asset) {
+	guarded(w, asset)
+	w.Header().Set("ETag", `W/"`+asset.Tag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asset.Body))
 }
 
-func (a *App) docs() ([]byte, error) {
-	var groups []docsGroup
-	at := map[string]int{}
-	for i := range a.API.Endpoints {
-		e := &a.API.Endpoints[i]
-		n, seen := at[e.Tag]
-		if !seen {
-			n = len(groups)
-			at[e.Tag] = n
-			groups = append(groups, docsGroup{Tag: e.Tag})
+// guarded says what a browser may do with a file of a page.
+func guarded(w http.ResponseWriter, asset web.Asset) {
+	w.Header().Set("Content-Type", asset.ContentType)
+	w.Header().Set("Cache-Control", "no-cache")
+	if asset.Kept {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	w.Header().Set("Content-Security-Policy", web.Policy)
+	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+}
+
+// reference serves the pages at /docs. They are prepared when somebody first reads one, so that no start waits for it, and made one by one.
+func (a *App) reference(description []byte) {
+	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		site, err := prepared()
+		var asset web.Asset
+		found := false
+		if err == nil {
+			asset, found, err = site.Asset(strings.TrimPrefix(r.URL.Path, "/docs"))
 		}
-		groups[n].Endpoints = append(groups[n].Endpoints, e)
+		if err != nil {
+			a.Log.ErrorContext(r.Context(), "the reference cannot be shown", "path", r.URL.Path, "error", err)
+			http.Error(w, "The reference cannot be shown", http.StatusInternalServerError)
+			return
+		}
+		if !found {
+			guarded(w, asset)
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write(asset.Body)
+			return
+		}
+		validated(w, r, asset)
 	}
-	var out bytes.Buffer
-	err := web.Docs.Execute(&out, map[string]any{"Title": a.API.Title, "About": a.API.Description, "Version": api.Version, "Groups": groups})
-	if err != nil {
-		return nil, fmt.Errorf("render the reference: %w", err)
-	}
-	return out.Bytes(), nil
+	a.API.Handle(http.MethodGet, "/docs", handle)
+	a.API.Handle(http.MethodGet, "/docs/*", handle)
 }

@@ -6,18 +6,11 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"path"
 	"regexp"
 	"strings"
 )
-
-//go:embed docs.html
-var docs string
-
-// Docs is the reference page over the endpoints.
-var Docs = template.Must(template.New("docs").Parse(docs))
 
 //go:embed owner.html
 var ownerPage string
@@ -71,11 +64,19 @@ type Asset struct {
 	Body        []byte
 	// Tag names these bytes, for an ETag.
 	Tag string
+	// Kept says that the address changes with the bytes, so that a browser need not ask again.
+	Kept bool
 }
 
-// ConsolePolicy is the Content-Security-Policy of the console: its own files, calls to this service, and no text that becomes markup.
-const ConsolePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
+// Policy is the Content-Security-Policy of the console and the reference: their own files, calls to this service, and no text that becomes markup.
+const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// Tag names bytes, for an ETag.
+func Tag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
 
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -100,8 +101,7 @@ func Console() ([]Asset, error) {
 		if !known {
 			return nil, fmt.Errorf("the console holds %s, which is no part of a page", name)
 		}
-		sum := sha256.Sum256(body)
-		a := Asset{Path: "/console/" + name, ContentType: contentType, Body: body, Tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+		a := Asset{Path: "/console/" + name, ContentType: contentType, Body: body, Tag: Tag(body)}
 		if name == "console.html" {
 			a.Path = "/console"
 		}

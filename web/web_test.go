@@ -57,7 +57,7 @@ func TestTheConsoleHoldsNothingThatItsPolicyRefuses(t *testing.T) {
 		}
 		tags[a.Tag] = true
 	}
-	if len(assets) < 9 || strings.Contains(web.ConsolePolicy, "unsafe") {
-		t.Errorf("%d files under %s", len(assets), web.ConsolePolicy)
+	if len(assets) < 9 || strings.Contains(web.Policy, "unsafe") {
+		t.Errorf("%d files under %s", len(assets), web.Policy)
 	}
 }

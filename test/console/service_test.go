@@ -57,7 +57,20 @@ func serve(t *testing.T) *service {
 		SecretKeys: []string{base64.StdEncoding.EncodeToString([]byte("test keys of at least 32 bytes, not for use"))}, ShutdownGrace: 5 * time.Second, KeepOperations: time.Hour,
 	}}
 	s.app = s.run(t, s.config, listener)
-	return s
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); ; {
+		answer := s.fetch(t, "/readyz", "")
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			return s
+		}
+		select {
+		case <-late:
+			t.Fatalf("the service is not ready after %s", patience)
+		case <-tick.C:
+		}
+	}
 }
 
 // work adds a process that works on jobs until the test ends.

@@ -1,0 +1,505 @@
+package console_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stayledger/platform/apierr"
+	"stayledger/web/reference"
+)
+
+// example is a request of the reference, and what the service answered when it was sent in one of the languages.
+type example struct {
+	name    string
+	request reference.Request
+}
+
+type reply struct {
+	status int
+	body   string
+}
+
+// workbench sends examples as a reader would who copies them: with the environment that the first chapter asks for.
+type workbench struct {
+	t      *testing.T
+	folder string
+	env    []string
+}
+
+func (o *office) workbench() *workbench {
+	b := &workbench{t: o.t, folder: o.t.TempDir(), env: append(os.Environ(), "STAYLEDGER_URL="+o.base, "STAYLEDGER_KEY="+o.key, "STAYLEDGER_TOKEN=none")}
+	b.write("invoice.pdf", "%PDF-1.4\n%%EOF\n")
+	b.write("file", "content")
+	return b
+}
+
+func (b *workbench) write(name, content string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.folder, name), []byte(content), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run gives the output of a program.
+func (b *workbench) run(name string, arguments ...string) string {
+	b.t.Helper()
+	program := exec.CommandContext(b.t.Context(), name, arguments...)
+	program.Dir, program.Env = b.folder, b.env
+	var problems bytes.Buffer
+	program.Stderr = &problems
+	out, err := program.Output()
+	if err != nil {
+		b.t.Fatalf("%s %s: %v\n%s", name, strings.Join(arguments, " "), err, problems.String())
+	}
+	return string(out)
+}
+
+// curl sends an example in a shell. The status is asked for beside what the example does.
+func (b *workbench) curl(e example) reply {
+	b.t.Helper()
+	command := strings.Replace(e.request.Curl(), "curl", `curl -sS -w '\n%{http_code}'`, 1)
+	out := b.run("sh", "-c", command)
+	at := strings.LastIndex(out, "\n")
+	status, err := strconv.Atoi(out[at+1:])
+	if err != nil {
+		b.t.Fatalf("%s: %s", e.name, out)
+	}
+	return reply{status, out[:at]}
+}
+
+func (b *workbench) curls(examples []example) map[string]reply {
+	b.t.Helper()
+	replies := map[string]reply{}
+	for _, e := range examples {
+		replies[e.name] = b.curl(e)
+	}
+	return replies
+}
+
+const mark = "== "
+
+// programs sends examples as Go programs. They are vetted and built as functions of one program, which is quicker than hundreds of them.
+func (b *workbench) programs(examples []example) map[string]reply {
+	b.t.Helper()
+	imports := map[string]bool{"fmt": true}
+	var functions, calls strings.Builder
+	for i, e := range examples {
+		head, body, found := strings.Cut(e.request.Go(), "func main() {")
+		if !found {
+			b.t.Fatalf("%s is no program: %s", e.name, head)
+		}
+		for _, one := range regexp.MustCompile(`(?m)^\t(".+")$`).FindAllStringSubmatch(head, -1) {
+			imports[strings.Trim(one[1], `"`)] = true
+		}
+		fmt.Fprintf(&functions, "func example%d() {%s\n", i, body)
+		fmt.Fprintf(&calls, "\tfmt.Println(%q)\n\texample%d()\n", mark+e.name, i)
+	}
+	b.write("examples.go", "package main\n\nimport (\n\t\""+strings.Join(slices.Sorted(maps.Keys(imports)), "\"\n\t\"")+"\"\n)\n\nfunc main() {\n"+calls.String()+"}\n\n"+functions.String())
+	b.run("go", "vet", "examples.go")
+	return b.replies(b.run("go", "run", "examples.go"))
+}
+
+// modules sends examples as the modules that they are for Node, which takes TypeScript without types as it is.
+func (b *workbench) modules(examples []example) map[string]reply {
+	b.t.Helper()
+	var all strings.Builder
+	for i, e := range examples {
+		file := fmt.Sprintf("example%d.mjs", i)
+		b.write(file, e.request.TypeScript())
+		fmt.Fprintf(&all, "console.log(%q);\nawait import(%q);\n", mark+e.name, "./"+file)
+	}
+	b.write("examples.mjs", all.String())
+	return b.replies(b.run("node", "examples.mjs"))
+}
+
+func (b *workbench) replies(out string) map[string]reply {
+	b.t.Helper()
+	replies := map[string]reply{}
+	for _, one := range strings.Split("\n"+out, "\n"+mark)[1:] {
+		name, printed, _ := strings.Cut(one, "\n")
+		status, body, _ := strings.Cut(printed, " ")
+		n, err := strconv.Atoi(strings.TrimSpace(status))
+		if err != nil {
+			b.t.Fatalf("%s printed %q", name, printed)
+		}
+		replies[name] = reply{n, strings.TrimSpace(body)}
+	}
+	return replies
+}
+
+// node says whether the examples in TypeScript can be sent here.
+func node(t *testing.T) bool {
+	t.Helper()
+	_, err := exec.LookPath("node")
+	if err != nil {
+		t.Log("no node is installed: the examples in TypeScript are not sent")
+	}
+	return err == nil
+}
+
+// site reads the reference of the service.
+func (s *service) site(t *testing.T) *reference.Site {
+	t.Helper()
+	d, err := s.app.API.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := reference.New(d.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}
+
+// malformed are the issues of a request that does not fit the description. What an example refers to need not be there, but it must fit.
+var malformed = []string{
+	"unknownField", "unknownParameter", "required", "type", "uuid", "date", "dateTime", "dateRange", "malformed", "enum", "boolean", "integer", "range", "length", "unique", "tooMany", "pattern",
+}
+
+// TestEveryExampleOfTheReferenceFitsTheService sends the example of every operation in each language: each answers what the operation declares, in each language the
+// same, and none is refused as malformed.
+func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	operations := s.site(t).Operations()
+	examples := make([]example, 0, len(operations))
+	for _, op := range operations {
+		examples = append(examples, example{op.ID, op.Request})
+	}
+	bench := func() *workbench { return s.office(t, "Seaside Stays").workbench() } // each language has a team of its own, so that all find the same
+	by := map[string]map[string]reply{"curl": bench().curls(examples), "Go": bench().programs(examples)}
+	if node(t) {
+		by["TypeScript"] = bench().modules(examples)
+	}
+	for _, op := range operations {
+		for language, replies := range by {
+			got, want := replies[op.ID], by["curl"][op.ID]
+			if got.status != want.status {
+				t.Errorf("%s in %s: %d %s; with curl %d %s", op.ID, language, got.status, got.body, want.status, want.body)
+			}
+		}
+		checkReply(t, op, by["curl"][op.ID])
+	}
+	if len(operations) < 200 {
+		t.Errorf("%d operations", len(operations))
+	}
+}
+
+func checkReply(t *testing.T, op *reference.Operation, got reply) {
+	t.Helper()
+	declared := func(a reference.Answer) bool { return a.Status == got.status }
+	if !slices.ContainsFunc(op.Answers, declared) && !slices.ContainsFunc(op.Failures, declared) {
+		t.Errorf("%s answers %d, which it does not declare: %s", op.ID, got.status, got.body)
+	}
+	if got.status == 401 && slices.Contains(op.Callers, "team keys") || got.status == 405 || got.status >= 500 && got.status != 501 {
+		t.Errorf("%s: %d %s", op.ID, got.status, got.body)
+	}
+	if got.status != 400 {
+		return
+	}
+	var refusal struct{ Issues []struct{ Code string } }
+	if err := json.Unmarshal([]byte(got.body), &refusal); err != nil {
+		t.Fatalf("%s: %s", op.ID, got.body)
+	}
+	for _, issue := range refusal.Issues {
+		if slices.Contains(malformed, issue.Code) {
+			t.Errorf("%s: its example is malformed: %s\n%s", op.ID, got.body, op.Request.Curl())
+			return
+		}
+	}
+}
+
+// TestChaptersShowWhatTheServiceAnswers sends what the chapters show, in each language, in their order: the service answers what stands there.
+func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
+	t.Parallel()
+	samples, err := reference.Samples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages := []string{"curl", "Go"}
+	if node(t) {
+		languages = append(languages, "TypeScript")
+	}
+	for _, language := range languages {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.work(t)
+			b := s.office(t, "Seaside Stays").workbench()
+			send := map[string]func([]example) map[string]reply{"curl": b.curls, "Go": b.programs, "TypeScript": b.modules}[language]
+			known := map[string]string{"$STAYLEDGER_URL": s.base}
+			for rest := samples; len(rest) > 0; {
+				together := independent(rest)
+				checkSamples(t, known, rest[:together], send)
+				rest = rest[together:]
+			}
+		})
+	}
+}
+
+// independent says how many samples can be sent before the answer of one of them is needed for the next.
+func independent(samples []reference.Sample) int {
+	answers := ""
+	for i, sample := range samples {
+		if ids := volatileInside.FindAllString(sample.Path, -1); slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(answers, id) }) {
+			return i
+		}
+		answers += sample.Answer
+	}
+	return len(samples)
+}
+
+func checkSamples(t *testing.T, known map[string]string, samples []reference.Sample, send func([]example) map[string]reply) {
+	t.Helper()
+	var examples []example
+	for _, sample := range samples {
+		for shown, actual := range known {
+			sample.Path = strings.ReplaceAll(sample.Path, shown, actual)
+		}
+		examples = append(examples, example{sample.Name, sample.Request})
+	}
+	replies := send(examples)
+	for _, sample := range samples {
+		got := replies[sample.Name]
+		if got.status != sample.Status {
+			t.Fatalf("%s: %d %s", sample.Name, got.status, got.body)
+		}
+		var shown, actual any
+		if err := json.Unmarshal([]byte(sample.Answer), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(got.body), &actual); err != nil {
+			t.Fatalf("%s: %v: %s", sample.Name, err, got.body)
+		}
+		c := comparison{t: t, known: known, part: sample.Part}
+		c.compare(sample.Name, shown, actual)
+	}
+}
+
+// comparison holds what is shown to what was answered. Identifiers and instants differ each time; which stands for which is remembered.
+type comparison struct {
+	t     *testing.T
+	known map[string]string
+	part  bool
+}
+
+var volatileInside = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}`)
+
+var volatile = regexp.MustCompile(`^(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z)$`)
+
+func (c comparison) compare(at string, shown, actual any) {
+	c.t.Helper()
+	switch want := shown.(type) {
+	case object:
+		got, _ := actual.(object)
+		for name, value := range want {
+			if _, there := got[name]; !there {
+				c.t.Errorf("%s: the service does not answer %s", at, name)
+				continue
+			}
+			c.compare(at+"."+name, value, got[name])
+		}
+		for name := range got {
+			if _, there := want[name]; !there && !c.part {
+				c.t.Errorf("%s: %s is not shown", at, name)
+			}
+		}
+	case array:
+		got, _ := actual.(array)
+		if len(got) != len(want) {
+			c.t.Errorf("%s: %d items are shown, and the service answers %d", at, len(want), len(got))
+			return
+		}
+		for i := range want {
+			c.compare(fmt.Sprintf("%s[%d]", at, i), want[i], got[i])
+		}
+	case string:
+		got, _ := actual.(string)
+		if volatile.MatchString(want) && volatile.MatchString(got) && len(want) == len(got) {
+			c.known[want] = got
+			return
+		}
+		for from, to := range c.known {
+			want = strings.ReplaceAll(want, from, to)
+		}
+		if strings.HasPrefix(want, "/files/") { // of a file that is shown for the first time
+			want, got = volatileInside.ReplaceAllString(want, "ID"), volatileInside.ReplaceAllString(got, "ID")
+		}
+		if got != want {
+			c.t.Errorf("%s: shown %q, answered %q", at, want, got)
+		}
+	default:
+		if shown != actual {
+			c.t.Errorf("%s: shown %v, answered %v", at, shown, actual)
+		}
+	}
+}
+
+// TestEveryOperationIsOnItsPage holds the pages to the published description: path, parameters with their texts, fields of bodies and answers, statuses of errors, scopes.
+func TestEveryOperationIsOnItsPage(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	site := s.site(t)
+	d, err := s.app.API.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published object
+	if err := json.Unmarshal(d.JSON, &published); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for path, item := range published["paths"].(object) {
+		for method, raw := range item.(object) {
+			op, _ := raw.(object)
+			name, _ := op["operationId"].(string)
+			asset, found, err := site.Asset("/operations/" + name)
+			if err != nil || !found {
+				t.Errorf("%s has no page (%v)", name, err)
+				continue
+			}
+			n++
+			c := pageCheck{t: t, name: name, page: string(asset.Body), text: visible(asset.Body), root: published, seen: map[string]bool{}}
+			c.has(`<span class="m `+method+`">`, "<code>"+path+"</code>", name)
+			for _, scope := range op["x-scopes"].(array) {
+				c.has("<code>" + scope.(string) + "</code>")
+			}
+			parameters, _ := op["parameters"].(array)
+			for _, one := range parameters {
+				p := c.resolve(one)
+				c.has(`<code class="name">` + p["name"].(string) + "</code>")
+				c.says(p)
+			}
+			if op["requestBody"] != nil {
+				c.content(c.resolve(op["requestBody"]))
+			}
+			for status, one := range op["responses"].(object) {
+				answer := c.resolve(one)
+				if status < "400" {
+					c.has(`<span class="good">` + status + "</span>")
+					c.content(answer)
+				} else {
+					c.has(`<span class="bad">` + status + "</span>")
+				}
+			}
+		}
+	}
+	if n < 200 {
+		t.Errorf("%d operations", n)
+	}
+	chapter, _, err := site.Asset("/chapters/errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	errors := pageCheck{t: t, name: "the chapter of errors", page: string(chapter.Body)}
+	for _, code := range apierr.Codes() {
+		errors.has("<code>" + string(code) + "</code>")
+	}
+	for _, reason := range apierr.Reasons() {
+		errors.has(`<tr id="` + string(reason) + `">`)
+	}
+	if strings.Contains(errors.page, "</code><td><details>") || strings.Contains(errors.page, "</code><td>\n") {
+		t.Error("a reason has no meaning in the chapter of errors")
+	}
+}
+
+// pageCheck looks for what a description says in a page.
+type pageCheck struct {
+	t    *testing.T
+	name string
+	page string
+	text string // what a reader sees of it
+	root object
+	seen map[string]bool
+}
+
+var markup = regexp.MustCompile(`<[^>]*>`)
+
+func visible(page []byte) string {
+	return strings.Join(strings.Fields(html.UnescapeString(markup.ReplaceAllString(string(page), ""))), " ")
+}
+
+func (c pageCheck) has(wants ...string) {
+	c.t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(c.page, want) {
+			c.t.Errorf("the page of %s lacks %s", c.name, want)
+		}
+	}
+}
+
+// says looks for the text of a field.
+func (c pageCheck) says(field object) {
+	c.t.Helper()
+	text, _ := field["description"].(string)
+	if want := strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " "); !strings.Contains(c.text, want) {
+		c.t.Errorf("the page of %s does not say %q", c.name, want)
+	}
+}
+
+func (c pageCheck) resolve(raw any) object {
+	n, _ := raw.(object)
+	for {
+		ref, is := n["$ref"].(string)
+		if !is {
+			return n
+		}
+		target := c.root
+		for step := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			target, _ = target[step].(object)
+		}
+		merged := maps.Clone(target)
+		for name, value := range n { // what stands beside a reference goes before what it leads to
+			if name != "$ref" {
+				merged[name] = value
+			}
+		}
+		n = merged
+	}
+}
+
+// content looks for every field of a body, however deep.
+func (c pageCheck) content(holder object) {
+	c.t.Helper()
+	media, _ := holder["content"].(object)
+	for _, one := range media {
+		c.schema(one.(object)["schema"])
+	}
+}
+
+func (c pageCheck) schema(raw any) {
+	c.t.Helper()
+	if ref, _ := raw.(object)["$ref"].(string); ref != "" {
+		if c.seen[ref] {
+			return
+		}
+		c.seen[ref] = true
+	}
+	n := c.resolve(raw)
+	fields, _ := n["properties"].(object)
+	for name, field := range fields {
+		c.has(`<code class="name">` + name + "</code>")
+		c.says(c.resolve(field))
+		c.schema(field)
+	}
+	for _, word := range []string{"anyOf", "allOf", "oneOf"} {
+		options, _ := n[word].(array)
+		for _, option := range options {
+			c.schema(option)
+		}
+	}
+	if n["items"] != nil {
+		c.schema(n["items"])
+	}
+}

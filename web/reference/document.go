@@ -1,0 +1,372 @@
+// Package reference makes the pages at /docs of a published description: an overview, a page for each operation, chapters about what all
+// operations share, and what the search looks in. Everything that a page says of an operation comes from the description.
+package reference
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Document is a description in the order and words of the pages.
+type Document struct {
+	Title, About, Version string
+	Groups                []*Group
+	// Codes and Reasons are the values that errors can have, in the description's order.
+	Codes, Reasons []string
+	root           node
+	operations     map[string]*Operation
+}
+
+// Group is the operations of one tag.
+type Group struct {
+	Name, About string
+	Operations  []*Operation
+}
+
+// Operation is a method of a path.
+type Operation struct {
+	ID, Method, Path, Summary, About, Tag string
+	Deprecated, Public                    bool
+	Scopes, Callers                       []string
+	Parameters                            []Parameter
+	Body                                  *Content
+	Answers, Failures                     []Answer
+	// Request is the example that the page shows in each language.
+	Request Request
+}
+
+// Parameter is a field of the path, the query or the headers.
+type Parameter struct {
+	In string
+	*Field
+}
+
+// Content is a body of a request or an answer.
+type Content struct {
+	Type     string
+	Optional bool
+	Schema   *Field
+	// Example is what such a body looks like, as indented JSON; empty for files.
+	Example string
+	// given says that the example stands in the description.
+	given bool
+}
+
+// Answer is what an operation can answer with one status.
+type Answer struct {
+	Status  int
+	About   string
+	Headers []*Field
+	Content *Content
+	// Conditions are the failures that share the status, when the description tells them.
+	Conditions []Condition
+}
+
+// Condition is one way in which an operation fails.
+type Condition struct{ Code, Reason, Message, About string }
+
+// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails on what is no JSON, on a reference that leads nowhere and on an operation
+// without an id.
+func Read(description []byte) (*Document, error) {
+	var root node
+	if err := json.Unmarshal(description, &root); err != nil {
+		return nil, fmt.Errorf("read the description: %w", err)
+	}
+	info := root.child("info")
+	d := &Document{Title: info.text("title"), About: info.text("description"), Version: info.text("version"), root: root, operations: map[string]*Operation{}}
+	groups := map[string]*Group{}
+	group := func(name string) *Group {
+		if groups[name] == nil {
+			groups[name] = &Group{Name: name}
+			d.Groups = append(d.Groups, groups[name])
+		}
+		return groups[name]
+	}
+	for _, tag := range root.list("tags") {
+		group(tag.text("name")).About = tag.text("description")
+	}
+	paths := root.child("paths")
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		item := paths.child(path)
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			if item[method] == nil {
+				continue
+			}
+			o, err := d.operation(strings.ToUpper(method), path, item, item.child(method))
+			if err != nil {
+				return nil, fmt.Errorf("describe %s %s: %w", method, path, err)
+			}
+			g := group(o.Tag)
+			g.Operations = append(g.Operations, o)
+			d.operations[o.ID] = o
+		}
+	}
+	d.Groups = slices.DeleteFunc(d.Groups, func(g *Group) bool { return len(g.Operations) == 0 })
+	if len(root.list("tags")) == 0 {
+		slices.SortFunc(d.Groups, func(a, b *Group) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return d, d.errors()
+}
+
+// errors reads the codes and reasons off the schema of errors, which is the one that has both.
+func (d *Document) errors() error {
+	for _, name := range slices.Sorted(maps.Keys(d.root.child("components").child("schemas"))) {
+		schema := d.root.child("components").child("schemas").child(name)
+		fields := schema.child("properties")
+		if fields["code"] == nil || fields["reason"] == nil || fields["message"] == nil || fields["retryable"] == nil {
+			continue
+		}
+		for name, into := range map[string]*[]string{"code": &d.Codes, "reason": &d.Reasons} {
+			field, err := d.resolve(fields.child(name))
+			if err != nil {
+				return err
+			}
+			*into = field.words("enum")
+		}
+		return nil
+	}
+	return nil
+}
+
+func (d *Document) operation(method, path string, item, n node) (*Operation, error) {
+	o := &Operation{
+		ID: n.text("operationId"), Method: method, Path: path, Summary: n.text("summary"), About: n.text("description"), Deprecated: n.flag("deprecated"),
+		Scopes: n.words("x-scopes"), Tag: "Other",
+	}
+	if tags := n.words("tags"); len(tags) > 0 {
+		o.Tag = tags[0]
+	}
+	if o.ID == "" {
+		return nil, errors.New("it has no operationId")
+	}
+	o.callers(d, n)
+	for _, raw := range append(item.list("parameters"), n.list("parameters")...) {
+		p, err := d.parameter(raw)
+		if err != nil {
+			return nil, err
+		}
+		o.Parameters = append(o.Parameters, p)
+	}
+	place := []string{"path", "query", "header"}
+	slices.SortStableFunc(o.Parameters, func(a, b Parameter) int { return cmp.Compare(slices.Index(place, a.In), slices.Index(place, b.In)) })
+	if n["requestBody"] != nil {
+		body, err := d.resolve(n.child("requestBody"))
+		if err != nil {
+			return nil, err
+		}
+		if o.Body, err = d.content(body, requestExample); err != nil {
+			return nil, err
+		}
+		if err = o.body(body); err != nil {
+			return nil, err
+		}
+	}
+	for _, status := range slices.Sorted(maps.Keys(n.child("responses"))) {
+		a, err := d.answer(status, n.child("responses").child(status))
+		if err != nil {
+			return nil, err
+		}
+		if a.Status >= 400 {
+			o.Failures = append(o.Failures, a)
+		} else {
+			o.Answers = append(o.Answers, a)
+		}
+	}
+	o.Request = request(o)
+	return o, nil
+}
+
+//go:embed bodies.json
+var bodiesFile []byte
+
+// bodies are examples of bodies that must have more than their schema can demand, by operation. One that the description gives goes first.
+var bodies = sync.OnceValues(func() (map[string]any, error) {
+	var out map[string]any
+	err := json.Unmarshal(bodiesFile, &out)
+	return out, err
+})
+
+// body completes the body of the operation.
+func (o *Operation) body(n node) error {
+	if o.Body == nil {
+		return nil
+	}
+	o.Body.Optional = !n.flag("required")
+	own, err := bodies()
+	if err != nil {
+		return fmt.Errorf("read the examples of bodies: %w", err)
+	}
+	if value, has := own[o.ID]; has && !o.Body.given {
+		o.Body.Example, err = indented(o.Body.Schema.ordered(value))
+	}
+	return err
+}
+
+// callers says which credentials may call the operation, as the description's security and its extensions tell it.
+func (o *Operation) callers(d *Document, n node) {
+	security, own := n["security"].([]any)
+	if !own {
+		security, _ = d.root["security"].([]any)
+	}
+	if len(security) == 0 {
+		o.Public = true
+		return
+	}
+	named := map[string]bool{}
+	for _, one := range security {
+		scheme, _ := one.(map[string]any)
+		for name := range scheme {
+			named[name] = true
+		}
+	}
+	add := func(caller string, may bool) {
+		if may {
+			o.Callers = append(o.Callers, caller)
+		}
+	}
+	add("team keys", named["apiKey"])
+	add("partner keys", n.flag("x-partner"))
+	add("signed-in users", named["bearer"])
+	add("owners", n.flag("x-owner"))
+	add("embedded sessions", n.flag("x-embed"))
+}
+
+func (d *Document) parameter(raw node) (Parameter, error) {
+	n, err := d.resolve(raw)
+	if err != nil {
+		return Parameter{}, err
+	}
+	schema := n.child("schema")
+	f, err := d.field(n.text("name"), schema, nil)
+	if err != nil {
+		return Parameter{}, err
+	}
+	f.About, f.Required, f.Deprecated = cmp.Or(n.text("description"), f.About), n.flag("required"), n.flag("deprecated") || f.Deprecated
+	if f.sample, _, err = d.example(n, f.sample); err != nil {
+		return Parameter{}, err
+	}
+	if strings.HasPrefix(f.Type, "list of ") {
+		f.Bounds = append(f.Bounds, "separated by commas")
+	}
+	return Parameter{In: n.text("in"), Field: f}, nil
+}
+
+func (d *Document) answer(status string, raw node) (Answer, error) {
+	n, err := d.resolve(raw)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{About: n.text("description")}
+	if a.Status, err = strconv.Atoi(status); err != nil {
+		return a, fmt.Errorf("status %q: %w", status, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.child("headers"))) {
+		header, err := d.resolve(n.child("headers").child(name))
+		if err != nil {
+			return a, err
+		}
+		f, err := d.field(name, header.child("schema"), nil)
+		if err != nil {
+			return a, err
+		}
+		f.About = cmp.Or(header.text("description"), f.About)
+		a.Headers = append(a.Headers, f)
+	}
+	if a.Content, err = d.content(n, answerExample); err != nil {
+		return a, err
+	}
+	a.Conditions, err = d.conditions(raw, n)
+	return a, err
+}
+
+// conditions are the failures that an answer names: as examples of its body, or in an extension that lists codes, reasons and messages.
+func (d *Document) conditions(answers ...node) ([]Condition, error) {
+	var out []Condition
+	add := func(value any, about string) {
+		n, _ := value.(map[string]any)
+		c := Condition{Code: node(n).text("code"), Reason: node(n).text("reason"), Message: node(n).text("message"), About: cmp.Or(about, node(n).text("description"))}
+		same := func(o Condition) bool { return o.Code == c.Code && o.Reason == c.Reason && o.Message == c.Message }
+		if c.Code != "" && !slices.ContainsFunc(out, same) {
+			out = append(out, c)
+		}
+	}
+	for _, n := range answers {
+		for _, name := range slices.Sorted(maps.Keys(n)) {
+			if list, is := n[name].([]any); is && strings.HasPrefix(name, "x-") {
+				for _, one := range list {
+					add(one, "")
+				}
+			}
+		}
+		content := n.child("content").child("application/json")
+		for _, name := range slices.Sorted(maps.Keys(content.child("examples"))) {
+			example, err := d.resolve(content.child("examples").child(name))
+			if err != nil {
+				return nil, err
+			}
+			add(example["value"], example.text("summary"))
+		}
+		add(content["example"], "")
+	}
+	return out, nil
+}
+
+func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
+	types := slices.Sorted(maps.Keys(n.child("content")))
+	if len(types) == 0 {
+		return nil, nil //nolint:nilnil // an answer without a body is nothing wrong
+	}
+	c := &Content{Type: types[0]}
+	media := n.child("content").child(c.Type)
+	var err error
+	if c.Schema, err = d.field("", media.child("schema"), nil); err != nil {
+		return nil, err
+	}
+	if c.Schema.sample, c.given, err = d.example(media, c.Schema.sample); err != nil {
+		return nil, err
+	}
+	if c.Type == "application/json" {
+		c.Example, err = indented(sample(c.Schema))
+	}
+	return c, err
+}
+
+// Operations are all operations in the order of the pages.
+func (d *Document) Operations() []*Operation {
+	var all []*Operation
+	for _, g := range d.Groups {
+		all = append(all, g.Operations...)
+	}
+	return all
+}
+
+// In are the parameters of a place: path, query or header.
+func (o *Operation) In(place string) []*Field {
+	var out []*Field
+	for _, p := range o.Parameters {
+		if p.In == place {
+			out = append(out, p.Field)
+		}
+	}
+	return out
+}
+
+// Takes says whether there is a parameter of that name.
+func (o *Operation) Takes(name string) bool {
+	return slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == name })
+}
+
+// Queues says whether an answer acknowledges work that goes on after it.
+func (o *Operation) Queues() bool {
+	return slices.ContainsFunc(o.Answers, func(a Answer) bool {
+		return a.Status == 202 && a.Content != nil && slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool { return f.Name == "operationId" })
+	})
+}

@@ -1,0 +1,212 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"stayledger/web/reference"
+)
+
+// description has what the pages must be able to show: references of every kind, a schema that contains itself, null in each of its forms.
+const description = `{
+ "openapi": "3.1.0", "info": {"title": "toys", "version": "1", "description": "Toys & co."},
+ "paths": {"/toys/{id}": {
+  "parameters": [{"$ref": "#/components/parameters/id"}],
+  "put": {"operationId": "changeToy", "summary": "Change a toy", "tags": ["Toys"], "description": "Refused with ` + "`toyLocked`" + `; see listToys.",
+   "security": [{"apiKey": []}, {"bearer": []}], "x-scopes": ["toys:write"], "x-partner": true, "x-owner": false,
+   "parameters": [{"name": "dryRun", "in": "query", "schema": {"type": "boolean", "default": false}}, {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}],
+   "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ToyChange"}}}},
+   "responses": {
+    "200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Toy"}}}},
+    "202": {"description": "Accepted", "content": {"application/json": {"schema": {"type": "object", "properties": {"operationId": {"type": "string", "format": "uuid"}}}}}},
+    "403": {"$ref": "#/components/responses/Locked"}}}},
+ "/toys": {"get": {"operationId": "listToys", "summary": "List toys", "tags": ["Toys"], "security": [],
+   "parameters": [{"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 250, "default": 100}},
+    {"name": "colours", "in": "query", "required": true, "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Colour"}}}],
+   "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Toy"}}}}}}}}},
+ "components": {
+  "parameters": {"id": {"name": "id", "in": "path", "required": true, "description": "The toy.", "schema": {"type": "string", "format": "uuid"}}},
+  "responses": {"Locked": {"description": "Forbidden", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"},
+    "examples": {"toyLocked": {"value": {"code": "FORBIDDEN", "reason": "toyLocked", "message": "Toy is locked", "issues": []}}}}}}},
+  "schemas": {
+   "Colour": {"type": "string", "enum": ["red", "blue"]},
+   "ToyChange": {"type": "object", "required": ["price", "colour"], "properties": {"price": {"type": "integer", "minimum": 0, "description": "Cents."}, "colour": {"$ref": "#/components/schemas/Colour"}, "name": {"type": ["string", "null"], "maxLength": 20}}},
+   "Toy": {"type": "object", "required": ["name", "parts"], "properties": {"name": {"type": "string"}, "maker": {"anyOf": [{"$ref": "#/components/schemas/Maker"}, {"type": "null"}], "description": "Who <made> it."},
+     "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Toy"}}, "labels": {"type": "object", "additionalProperties": {"type": "string"}}}},
+   "Maker": {"type": "object", "properties": {"town": {"type": "string"}}},
+   "Error": {"type": "object", "properties": {"code": {"type": "string", "enum": ["FORBIDDEN"]}, "reason": {"type": "string", "enum": ["toyLocked"]}, "message": {"type": "string"}, "retryable": {"type": "boolean"}}}}}}`
+
+func newSite(t *testing.T, text string) *reference.Site {
+	t.Helper()
+	s, err := reference.New([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func page(t *testing.T, s *reference.Site, path string) string {
+	t.Helper()
+	asset, found, err := s.Asset(path)
+	if err != nil || !found {
+		t.Fatalf("%s: %t %v", path, found, err)
+	}
+	return string(asset.Body)
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// words are what a reader sees of a page.
+func words(page string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(page, " "))), " ")
+}
+
+func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, description)
+	change, list := page(t, s, "/operations/changeToy"), page(t, s, "/operations/listToys")
+	for _, want := range []string{
+		"Change a toy", "PUT /toys/{id}", "toys:write", "team keys, partner keys, signed-in users", "?dryRun=true", "Takes Idempotency-Key", "poll the operation",
+		"id uuid required The toy.", "price integer required Cents. not negative", "colour string required red blue", "name string or null at most 20 characters",
+		"application/json: Toy", "maker Maker or null Who <made> it.", "1 field of maker town string", "parts list of Toy required The same fields as above.", "labels object 1 field of labels (any name) string",
+		"403 Forbidden FORBIDDEN toyLocked Toy is locked",
+	} {
+		if !strings.Contains(words(change), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, want := range []string{`<a href="/docs/chapters/errors#toyLocked"><code>toyLocked</code></a>`, `<a href="/docs/operations/listToys"><code>listToys</code></a>`, `aria-current="page"`} {
+		if !strings.Contains(change, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	for _, want := range []string{"anybody, without a credential", "limit integer 1 to 250 · default 100", "colours list of string required separated by commas red blue", "By page and limit", "limit=10&colours=red"} {
+		if !strings.Contains(words(list), want) {
+			t.Errorf("the list lacks %q", want)
+		}
+	}
+	if errors := words(page(t, s, "/chapters/errors")); !strings.Contains(errors, "toyLocked 1 operation Change a toy") {
+		t.Error("the reason does not lead to its operation")
+	}
+}
+
+func TestRequestsAreWrittenAlikeInEachLanguage(t *testing.T) {
+	t.Parallel()
+	r := reference.Request{
+		Method: "POST", Path: "/toys", Query: []reference.Value{{Name: "a b", Text: "1,2&3"}}, Headers: []reference.Value{{Name: "X-One", Text: `it's "1"`}},
+		Type: "application/json", Body: "{\n  \"name\": \"it's `one`\"\n}", Credential: "x-api-key",
+	}
+	for language, wants := range map[string][]string{
+		r.Curl():       {`curl "$STAYLEDGER_URL/toys?a+b=1,2%263"`, `-H "x-api-key: $STAYLEDGER_KEY"`, `-H 'X-One: it'\''s "1"'`, `it'\''s`},
+		r.Go():         {`http.NewRequest("POST", os.Getenv("STAYLEDGER_URL")+"/toys?a+b=1,2%263", body)`, `req.Header.Set("X-One", "it's \"1\"")`, "it's ` + \"`\" + `one` + \"`\" + `"},
+		r.TypeScript(): {"`${process.env.STAYLEDGER_URL}/toys?a+b=1,2%263`", `"X-One": "it's \"1\""`, "body: JSON.stringify({", `method: "POST"`},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(language, want) {
+				t.Errorf("it lacks %s:\n%s", want, language)
+			}
+		}
+	}
+}
+
+func TestDescriptionsThatCannotBeShownAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string][2]string{
+		"no JSON":                     {`{`, `[`},
+		"a reference to nowhere":      {`#/components/schemas/Maker`, `#/components/schemas/Nobody`},
+		"a reference to elsewhere":    {`#/components/schemas/Maker`, `https://example.com/maker`},
+		"a reference to itself":       {`"Maker": {`, `"Maker": {"$ref": "#/components/schemas/Maker", `},
+		"an operation without its id": {`"operationId": "listToys", `, ``},
+	} {
+		if _, err := reference.New([]byte(strings.Replace(description, change[0], change[1], 1))); err == nil {
+			t.Errorf("%s is not refused", name)
+		}
+	}
+}
+
+// The policy refuses code and style in markup, and texts that become markup.
+func TestNoFileHoldsWhatThePolicyRefuses(t *testing.T) {
+	t.Parallel()
+	forbidden := regexp.MustCompile(`(?i)\son[a-z]+="|\sstyle="|<style|<script>|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|document\.cookie|@import|console\.(error|warn)`)
+	elsewhere := regexp.MustCompile(`(?:src|href)="[^/#"]|(?:src|href)="//|url\(`)
+	s := newSite(t, description)
+	seen := 0
+	for _, path := range append(s.Paths(), "/reference.css", "/reference.js", "/search.json", "/nothing") {
+		asset, _, err := s.Asset(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []*regexp.Regexp{forbidden, elsewhere} {
+			if found := form.Find(asset.Body); found != nil {
+				t.Errorf("%s holds %q", path, found)
+			}
+		}
+		seen++
+	}
+	if seen < 15 {
+		t.Errorf("%d files", seen)
+	}
+}
+
+// Every address that a page names is one of the reference or of its neighbours, and every place in a page is there.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, description)
+	neighbours := regexp.MustCompile(`^/(openapi\.json|openapi\.yaml|openapi-3\.0\.json|changelog|console)$`)
+	links := regexp.MustCompile(`(?:href|src|data-search)="([^"]*)"`)
+	checked := 0
+	for _, from := range s.Paths() {
+		for _, link := range links.FindAllStringSubmatch(page(t, s, from), -1) {
+			address, place, _ := strings.Cut(html.UnescapeString(link[1]), "#")
+			address, _, _ = strings.Cut(address, "?")
+			checked++
+			if neighbours.MatchString(address) {
+				continue
+			}
+			to := from
+			if address != "" {
+				to = strings.TrimPrefix(address, "/docs")
+			}
+			// Reasons of the contract that this description does not have are linked from texts of the chapters.
+			if target, found, err := s.Asset(to); err != nil || !found {
+				t.Errorf("%s leads to %s, which is not there (%v)", from, address, err)
+			} else if place != "" && place != "duplicateUniqueRef" && !strings.Contains(string(target.Body), fmt.Sprintf("id=%q", place)) {
+				t.Errorf("%s leads to %s, which has no %s", from, address, place)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("%d links", checked)
+	}
+}
+
+func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
+	t.Parallel()
+	var index struct {
+		Operations, Chapters        [][]string
+		Parameters, Fields, Reasons map[string][]int
+	}
+	if err := json.Unmarshal([]byte(page(t, newSite(t, description), "/search.json")), &index); err != nil {
+		t.Fatal(err)
+	}
+	at := func(id string) int {
+		for i, o := range index.Operations {
+			if o[0] == id {
+				return i
+			}
+		}
+		return -1
+	}
+	for name, places := range map[string][]int{"town": index.Fields["town"], "dryRun": index.Parameters["dryRun"], "toyLocked": index.Reasons["toyLocked"]} {
+		if len(places) == 0 || places[0] != at("changeToy") && name != "town" {
+			t.Errorf("%s is found at %v", name, places)
+		}
+	}
+	if len(index.Fields["town"]) != 2 || len(index.Chapters) < 20 {
+		t.Errorf("town is found at %v; %d places of chapters", index.Fields["town"], len(index.Chapters))
+	}
+}

@@ -1,0 +1,301 @@
+package reference
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"unicode"
+
+	"stayledger/web"
+)
+
+//go:embed page.html chapters
+var templates embed.FS
+
+//go:embed reference.css
+var style []byte
+
+//go:embed reference.js
+var script []byte
+
+// Site is all pages of a description.
+type Site struct {
+	*Document
+	Chapters []Chapter
+	set      *template.Template
+	files    map[string]web.Asset
+	// raises has the operations that name a reason.
+	raises map[string][]*Operation
+}
+
+// Chapter is a page about what many operations share.
+type Chapter struct{ Slug, Title string }
+
+// chapters in the order in which a newcomer reads them. Each has a file with its text and, for what it shows of the service, requests in samples.
+var chapters = []Chapter{
+	{"start", "Getting started"},
+	{"authentication", "Authentication"},
+	{"paging", "Lists: paging, sorting, filters"},
+	{"errors", "Errors"},
+	{"idempotency", "Idempotency"},
+	{"waiting", "Waiting for operations"},
+	{"dry-run", "Dry run"},
+	{"versions", "Versions"},
+}
+
+// files are what the pages name beside each other, by the path after /docs; what the search looks in is made of the description.
+const (
+	stylePath  = "/reference.css"
+	scriptPath = "/reference.js"
+	searchPath = "/search.json"
+)
+
+// New prepares the pages of a description. It fails on a description that cannot be read and on a page that cannot be made.
+func New(description []byte) (*Site, error) {
+	d, err := Read(description)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{Document: d, Chapters: chapters, files: map[string]web.Asset{}, raises: map[string][]*Operation{}}
+	for _, o := range s.Operations() {
+		for _, reason := range s.mentions(o) {
+			s.raises[reason] = append(s.raises[reason], o)
+		}
+	}
+	s.set, err = template.New("page.html").Funcs(template.FuncMap{
+		"prose": s.prose, "slug": slug, "sample": sample, "about": aboutReason, "raises": func(reason string) []*Operation { return s.raises[reason] }, "callers": callers, "lower": strings.ToLower,
+	}).ParseFS(templates, "page.html", "chapters/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("read the templates of the reference: %w", err)
+	}
+	search, err := s.index()
+	if err != nil {
+		return nil, err
+	}
+	s.keep(stylePath, "text/css; charset=utf-8", style)
+	s.keep(scriptPath, "text/javascript; charset=utf-8", script)
+	s.keep(searchPath, "application/json", search)
+	return s, nil
+}
+
+func (s *Site) keep(path, contentType string, body []byte) {
+	s.files[path] = web.Asset{Path: path, ContentType: contentType, Body: body, Tag: web.Tag(body), Kept: true}
+}
+
+// Style is the address of the style of all pages. It changes with the content, as those of the script and of what the search looks in do.
+func (s *Site) Style() string { return s.address(stylePath) }
+
+// Script is the address of the script of all pages.
+func (s *Site) Script() string { return s.address(scriptPath) }
+
+// Search is the address of what the search looks in.
+func (s *Site) Search() string { return s.address(searchPath) }
+
+func (s *Site) address(path string) string { return "/docs" + path + "?v=" + s.files[path].Tag }
+
+// Asset is what is at /docs followed by path, and whether there is such a thing; the page of a path that is not there says so. It fails when a template
+// does not fit what it shows.
+func (s *Site) Asset(path string) (web.Asset, bool, error) {
+	if file, found := s.files[path]; found {
+		return file, true, nil
+	}
+	body, found, err := s.Page(path)
+	return web.Asset{Path: path, ContentType: "text/html; charset=utf-8", Body: body, Tag: web.Tag(body)}, found, err
+}
+
+// view is what the templates see.
+type view struct {
+	*Site
+	Title, Kind string
+	Operation   *Operation
+	Chapter     *Chapter
+	Group       string
+	Text        template.HTML
+}
+
+// Page makes the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and says whether there is one; the page of
+// a path that is not there says so. It fails when a template does not fit what it shows.
+func (s *Site) Page(path string) (page []byte, found bool, err error) {
+	v := view{Site: s, Title: "Overview", Kind: "overview"}
+	name := path[strings.LastIndex(path, "/")+1:]
+	chapter := slices.IndexFunc(chapters, func(c Chapter) bool { return c.Slug == name })
+	switch {
+	case path == "":
+	case path == "/operations/"+name && s.operations[name] != nil:
+		v.Operation, v.Kind = s.operations[name], "operation"
+		v.Title, v.Group = v.Operation.Summary, v.Operation.Tag
+	case path == "/chapters/"+name && chapter >= 0:
+		v.Chapter, v.Title, v.Kind = &chapters[chapter], chapters[chapter].Title, "chapter"
+		var text bytes.Buffer
+		if err := s.set.ExecuteTemplate(&text, name+".html", v); err != nil {
+			return nil, false, fmt.Errorf("make the chapter %s: %w", name, err)
+		}
+		v.Text = template.HTML(text.String()) //nolint:gosec // the template has escaped it
+	default:
+		v.Title, v.Kind = "There is no such page", "missing"
+	}
+	var out bytes.Buffer
+	if err := s.set.ExecuteTemplate(&out, "page.html", v); err != nil {
+		return nil, false, fmt.Errorf("make the page %q: %w", path, err)
+	}
+	return out.Bytes(), v.Kind != "missing", nil
+}
+
+// Paths are those of all pages.
+func (s *Site) Paths() []string {
+	all := []string{""}
+	for _, c := range chapters {
+		all = append(all, "/chapters/"+c.Slug)
+	}
+	for _, o := range s.Operations() {
+		all = append(all, "/operations/"+o.ID)
+	}
+	return all
+}
+
+func callers(o *Operation) string {
+	if o.Public {
+		return "anybody, without a credential"
+	}
+	return strings.Join(o.Callers, ", ")
+}
+
+// slug is a name as it stands in an address.
+func slug(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
+
+// Span is a piece of text: plain, code, or a link.
+type Span struct {
+	Text, Link string
+	Code       bool
+}
+
+// prose splits a text of the description: what stands between backticks is code, and what is called like an operation or a reason leads there.
+func (s *Site) prose(text string) []Span {
+	var out []Span
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			out = append(out, Span{Text: part, Code: true, Link: s.link(part)})
+			continue
+		}
+		rest := part
+		for rest != "" {
+			end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+			switch {
+			case end < 0:
+				end = len(rest)
+			case end == 0:
+				end = len(string([]rune(rest)[0]))
+			}
+			word := rest[:end]
+			rest = rest[end:]
+			if link := s.link(word); link != "" && strings.ToLower(word) != word {
+				out = append(out, Span{Text: word, Code: true, Link: link})
+			} else if n := len(out); n > 0 && !out[n-1].Code {
+				out[n-1].Text += word
+			} else {
+				out = append(out, Span{Text: word})
+			}
+		}
+	}
+	return out
+}
+
+func (s *Site) link(word string) string {
+	if s.operations[word] != nil {
+		return "/docs/operations/" + word
+	}
+	if slices.Contains(s.Reasons, word) {
+		return "/docs/chapters/errors#" + word
+	}
+	return ""
+}
+
+// mentions are the reasons that an operation names, in its text or among the conditions of its failures.
+func (s *Site) mentions(o *Operation) []string {
+	var out []string
+	add := func(reason string) {
+		if slices.Contains(s.Reasons, reason) && !slices.Contains(out, reason) {
+			out = append(out, reason)
+		}
+	}
+	for _, span := range s.prose(o.About) {
+		add(span.Text)
+	}
+	for _, f := range o.Failures {
+		for _, c := range f.Conditions {
+			add(c.Reason)
+		}
+		for _, span := range s.prose(f.About) {
+			add(span.Text)
+		}
+	}
+	return out
+}
+
+// words is what the search looks in. Parameters, fields and reasons lead to places in the list of operations.
+type words struct {
+	Operations [][]string       `json:"operations"` // id, method, path, summary, tag
+	Chapters   [][]string       `json:"chapters"`   // address, title, text of the heading
+	Parameters map[string][]int `json:"parameters"`
+	Fields     map[string][]int `json:"fields"`
+	Reasons    map[string][]int `json:"reasons"`
+}
+
+// index is what the search looks in, as JSON. It fails when a chapter cannot be made.
+func (s *Site) index() ([]byte, error) {
+	x := words{Parameters: map[string][]int{}, Fields: map[string][]int{}, Reasons: map[string][]int{}}
+	for i, o := range s.Operations() {
+		x.Operations = append(x.Operations, []string{o.ID, o.Method, o.Path, o.Summary, o.Tag})
+		note := func(into map[string][]int, name string) {
+			if name != "" && !slices.Contains(into[name], i) {
+				into[name] = append(into[name], i)
+			}
+		}
+		for _, p := range o.Parameters {
+			note(x.Parameters, p.Name)
+		}
+		var walk func(f *Field)
+		walk = func(f *Field) {
+			note(x.Fields, f.Name)
+			for _, inner := range f.Fields {
+				walk(inner)
+			}
+		}
+		if o.Body != nil {
+			walk(o.Body.Schema)
+		}
+		for _, a := range o.Answers {
+			if a.Content != nil {
+				walk(a.Content.Schema)
+			}
+		}
+		for reason, raised := range s.raises {
+			if slices.Contains(raised, o) {
+				note(x.Reasons, reason)
+			}
+		}
+	}
+	for _, c := range chapters {
+		page, _, err := s.Page("/chapters/" + c.Slug)
+		if err != nil {
+			return nil, err
+		}
+		x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug, c.Title, ""})
+		for _, part := range strings.Split(string(page), `<h2 id="`)[1:] {
+			id, rest, _ := strings.Cut(part, `">`)
+			heading, _, _ := strings.Cut(rest, "</h2>")
+			if !strings.ContainsAny(id+heading, "<") && !strings.HasPrefix(id, "/") {
+				x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug + "#" + id, c.Title, heading})
+			}
+		}
+	}
+	out, err := json.Marshal(x)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the search looks in: %w", err)
+	}
+	return out, nil
+}
