@@ -95,19 +95,16 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))
 	}
 	a.watch = newMetrics(d, log, lanes)
-	a.API = api.NewServer(api.Config{
-		DB: d, Log: log, Authenticate: a.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
-		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request, Title: "stayledger", Description: about,
-	}, a.parts.Endpoints)
+	a.API = api.NewServer(reference(api.Config{
+		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
+		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request,
+	}), a.parts.Endpoints)
 	if err := a.pages(); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return a, nil
 }
-
-const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and exports over one API. " +
-	"Every failure uses one envelope; branch on the HTTP status and code, never on the message."
 
 // Close gives the connections back.
 func (a *App) Close() { a.DB.Close() }

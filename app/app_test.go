@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -67,6 +68,58 @@ func described(t *testing.T, into any) {
 	}
 }
 
+// Every property of every published schema says what it is, and in which unit: itself, or through what it refers to. Words that nothing uses are
+// none.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	t.Parallel()
+	d, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Ref         string `json:"$ref"`
+		Description string
+		Properties  map[string]schema
+	}
+	var root struct {
+		Components struct{ Schemas map[string]schema }
+	}
+	if err := json.Unmarshal(d.JSON, &root); err != nil {
+		t.Fatal(err)
+	}
+	schemas, fields := root.Components.Schemas, 0
+	for _, owner := range slices.Sorted(maps.Keys(schemas)) {
+		for _, name := range slices.Sorted(maps.Keys(schemas[owner].Properties)) {
+			property := schemas[owner].Properties[name]
+			fields++
+			if property.Description == "" && schemas[strings.TrimPrefix(property.Ref, "#/components/schemas/")].Description == "" {
+				t.Errorf("%s.%s is not described: give its field a doc, or its name a line in fields.txt", owner, name)
+			}
+		}
+	}
+	if fields < 2000 {
+		t.Errorf("%d fields are too few to be all", fields)
+	}
+}
+
+// What an operation costs in the description when it is read without spaces.
+const operationBytes = 3300
+
+func TestTheDescriptionStaysSmall(t *testing.T) {
+	t.Parallel()
+	d, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, d.JSON); err != nil {
+		t.Fatal(err)
+	}
+	if each := compact.Len() / len(endpoints()); each > operationBytes {
+		t.Errorf("%d bytes for each of %d operations, more than %d", each, len(endpoints()), operationBytes)
+	}
+}
+
 // parameter is one of a described endpoint.
 type parameter struct {
 	Name   string `json:"name"`
@@ -104,7 +157,7 @@ func TestDescriptionTellsWhatItMust(t *testing.T) {
 	for _, e := range endpoints() {
 		o := d.Paths[e.Path][strings.ToLower(e.Method)]
 		dry := slices.ContainsFunc(o.Parameters, func(p parameter) bool { return p.Name == "dryRun" && p.In == "query" })
-		if o.OperationID != e.ID || dry != e.DryRun || o.Responses["400"] == nil || o.Responses["500"] == nil {
+		if o.OperationID != e.ID || dry != e.DryRun || o.Responses["400"] == nil || o.Responses["5XX"] == nil || o.Responses["405"] == nil {
 			t.Errorf("%s %s is described wrongly", e.Method, e.Path)
 		}
 	}

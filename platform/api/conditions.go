@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -52,6 +54,25 @@ func statusOf(e *apierr.Error) int {
 		}
 	}
 	return e.Code().Status()
+}
+
+// declares reports a failure that the endpoint does not name and the edge does not give by itself. The body is an envelope.
+func (s *Server) declares(e *Endpoint, status int, body []byte) error {
+	var got struct {
+		Code    apierr.Code
+		Reason  apierr.Reason
+		Message string
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		return fmt.Errorf("%s: answer is not JSON: %w", e.ID, err)
+	}
+	same := func(c *apierr.Error) bool {
+		return c.Code() == got.Code && c.Reason() == got.Reason && c.Message() == got.Message && statusOf(c) == status
+	}
+	if slices.ContainsFunc(s.ofEdge(e), same) || slices.ContainsFunc(e.Errors.Conditions(), same) {
+		return nil
+	}
+	return fmt.Errorf("%s: its Errors do not name %d %s %s %q", e.ID, status, got.Code, got.Reason, got.Message)
 }
 
 // fails are the statuses of all conditions of an endpoint.
@@ -154,26 +175,33 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 	for _, c := range s.ofEdge(e) {
 		edge[statusOf(c)] = true
 	}
+	op.Responses["5XX"] = &huma.Response{
+		Description: "A failure of the service. " + edgeTexts[http.StatusInternalServerError] + " " + edgeTexts[http.StatusServiceUnavailable] + " " + edgeTexts[http.StatusGatewayTimeout] + " Status 503, and 504 of a GET, can be sent again.",
+		Headers:     map[string]*huma.Header{"Retry-After": retryHeader, "X-Request-Id": requestIDHeader},
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: failure}}, Extensions: map[string]any{namedBy: "5XX"},
+	}
 	for status := range s.fails(e) {
+		if status >= http.StatusInternalServerError && len(mine[status]) == 0 {
+			continue
+		}
 		name, text := strconv.Itoa(status), edgeTexts[status]
 		if own := mine[status]; len(own) > 0 {
 			name, text = nameOf(status, own), textOf(own)
 			if edge[status] {
-				text += " Otherwise " + edgeTexts[status]
+				text += " Or what " + strconv.Itoa(status) + " is everywhere."
 			}
 		}
 		r := &huma.Response{
-			Description: text, Headers: map[string]*huma.Header{"X-Request-Id": requestIDHeader},
-			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
+			Description: text, Headers: map[string]*huma.Header{}, Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
+		}
+		if name == strconv.Itoa(status) {
+			r.Headers["X-Request-Id"] = requestIDHeader // every answer has it; here it is said once for each status
 		}
 		switch {
 		case status == http.StatusMethodNotAllowed:
 			r.Headers["Allow"] = allowHeader
-		case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		case status == http.StatusTooManyRequests:
 			r.Headers["Retry-After"] = retryHeader
-		case status == http.StatusGatewayTimeout && e.Method == http.MethodGet:
-			r.Headers["Retry-After"] = retryHeader
-			name += "-get"
 		}
 		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r

@@ -16,6 +16,11 @@ var anyDay, _ = day.ParseRange("0001-01-01...9999-12-31", true)
 // Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type, a
 // status or a failure that is not declared. Test harnesses hold every answer to it.
 func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
+	if status >= http.StatusBadRequest {
+		if err := s.declares(e, status, body); err != nil {
+			return err
+		}
+	}
 	t := e.answerType(status)
 	if t == nil {
 		return fmt.Errorf("%s: status %d is not in the description", e.ID, status)

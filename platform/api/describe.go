@@ -65,7 +65,7 @@ func (s *Server) describe() *huma.OpenAPI {
 	o := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info:    &huma.Info{Title: s.Title, Version: Version, Description: s.Description},
-		Servers: []*huma.Server{{URL: "/"}},
+		Servers: []*huma.Server{{URL: "/", Description: "This service."}},
 		Components: &huma.Components{Schemas: s.registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 			"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key", Description: "A team or partner key."},
 			"bearer": {Type: "http", Scheme: "bearer", Description: "An interactive or embedded session."},
@@ -75,6 +75,9 @@ func (s *Server) describe() *huma.OpenAPI {
 	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
 	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
 		describeEnvelope(envelope)
+	}
+	for _, t := range s.Tags {
+		o.Tags = append(o.Tags, &huma.Tag{Name: t.Name, Description: t.Doc})
 	}
 	edgeTexts := s.edgeTexts()
 	for i := range s.plans {
@@ -235,7 +238,7 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 
 func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	add := func(status int, t reflect.Type) {
-		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{"X-Request-Id": requestIDHeader}}
+		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{}}
 		switch t {
 		case reflect.TypeFor[None]():
 		case reflect.TypeFor[Content]():

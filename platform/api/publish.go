@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	if err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
 	}
-	p := publication{enumNames: s.enumNames()}
+	p := publication{enumNames: s.enumNames(), fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
@@ -69,10 +70,13 @@ type publication struct {
 	root tree
 	// enumNames are the names of the types that list some values, by the JSON of the values.
 	enumNames map[string][]string
+	fields    map[string]string
 }
 
 func (p *publication) share() {
 	p.eachSchema(p.nameSchema)
+	p.describeProperties()
+	p.openAnswers()
 	p.shareProperties()
 	p.shareHeaders()
 	p.shareParameters()
@@ -329,6 +333,51 @@ func (p *publication) shareProperties() {
 		}
 	}
 	p.shareAll("schemas", &r, 2)
+}
+
+// describeProperties gives each property that says nothing of itself the description of its name. One that refers to what is described needs none.
+func (p *publication) describeProperties() {
+	schemas := p.component("schemas")
+	for owner, schema := range schemas {
+		s, _ := schema.(tree)
+		properties, _ := s["properties"].(tree)
+		for name, property := range properties {
+			one, ok := property.(tree)
+			doc := cmp.Or(p.fields[owner+"."+name], p.fields[name])
+			if ok && one["description"] == nil && doc != "" {
+				one["description"] = doc
+			}
+		}
+	}
+}
+
+// openAnswers lets objects that no request holds have further fields: answers get new ones without a new version.
+func (p *publication) openAnswers() {
+	schemas, asked := p.component("schemas"), map[string]bool{}
+	var reach func(node any)
+	reach = func(node any) {
+		switch n := node.(type) {
+		case []any:
+			for _, one := range n {
+				reach(one)
+			}
+		case tree:
+			for _, one := range n {
+				reach(one)
+			}
+			ref, _ := n["$ref"].(string)
+			if name := strings.TrimPrefix(ref, refPrefix); ref != "" && !asked[name] {
+				asked[name] = true
+				reach(schemas[name])
+			}
+		}
+	}
+	p.operations(func(op tree) { reach(op["requestBody"]) })
+	for name, schema := range schemas {
+		if s, ok := schema.(tree); ok && !asked[name] && s["additionalProperties"] == false {
+			delete(s, "additionalProperties")
+		}
+	}
 }
 
 func (p *publication) shareHeaders() {

@@ -57,7 +57,14 @@ type Config struct {
 	WritePatience time.Duration
 	// Title and Description head the published description.
 	Title, Description string
+	// Tags describe the groups of endpoints, in the order in which they are published.
+	Tags []Tag
+	// Fields describe properties of the published schemas that say nothing of themselves, by their names or as schema.name.
+	Fields map[string]string
 }
+
+// Tag is a group of endpoints.
+type Tag struct{ Name, Doc string }
 
 // Server answers the endpoints of a list.
 type Server struct {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -20,45 +22,54 @@ func endpoints() []api.Endpoint {
 			Method: "GET", Path: "/recurring-fees", ID: "listRecurringFees", Tag: tag, Summary: "List recurring fees", Scopes: reads,
 		}, listFees),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/recurring-fees", ID: "createRecurringFee", Tag: tag, Summary: "Create a recurring fee", Scopes: writes, DryRun: true, Status: 201,
+			Method: "POST", Path: "/recurring-fees", ID: "createRecurringFee", Tag: tag, Summary: "Create a recurring fee",
+			Errors: apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Scopes: writes, DryRun: true, Status: 201,
 			Exclusive: true,
-			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position counts characters from 1) and overlapping " +
-				"listingSubscriptions; with 409 for a name or uniqueRef that exists. Journals of the listings' reservations follow in an operation of type reservation-journal-refresh, save " +
-				"those a lock holds; see journalStatus.",
+			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position counts characters from 1) and " +
+				"overlapping listingSubscriptions; 409 for a name or uniqueRef that exists. Journals of the listings' reservations follow in an " +
+				"operation of type reservation-journal-refresh, save those a lock holds; see journalStatus.",
 		}, create),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/recurring-fees/{id}", ID: "getRecurringFee", Tag: tag, Summary: "Read a recurring fee", Scopes: reads,
 		}, getFee),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/recurring-fees/{id}", ID: "updateRecurringFee", Tag: tag, Summary: "Change a recurring fee", Scopes: writes, DryRun: true,
+			Method: "PUT", Path: "/recurring-fees/{id}", ID: "updateRecurringFee", Tag: tag, Summary: "Change a recurring fee",
+			Errors: apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Scopes: writes, DryRun: true,
 			Exclusive: true,
 			Doc:       "Fields that are absent stay; listingSubscriptions, when given, replaces all listing periods. Fails as creating does, and with 404.",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/recurring-fees/{id}", ID: "deleteRecurringFee", Tag: tag, Summary: "Delete or archive a recurring fee", Scopes: deletes, DryRun: true,
+			Method: "DELETE", Path: "/recurring-fees/{id}", ID: "deleteRecurringFee", Tag: tag, Summary: "Delete or archive a recurring fee",
+			Errors: apierr.List{errInUse, account.ErrRequiredMissing},
+			Scopes: deletes, DryRun: true,
 			Exclusive: true,
-			Doc: "Listing periods go with the fee. Fails with 404, and with 400 for a fee that has journal entries or adjustments or that others build on (reason inUse, " +
-				"context.lockReasons); onLocked=archive archives it instead, and the journals follow.",
+			Doc:       "Listing periods go with the fee. onLocked=archive archives it instead, and the journals follow.",
 		}, remove),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/recurring-fees/listing-periods", ID: "listRecurringFeeListingPeriods", Tag: tag, Summary: "List listing periods", Scopes: reads,
 			Doc: "Fails with 400 for a malformed recurringFeeId.",
 		}, listPeriods),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/recurring-fees/listing-periods", ID: "createRecurringFeeListingPeriod", Tag: tag, Summary: "Charge a listing a fee", Scopes: writes,
+			Method: "POST", Path: "/recurring-fees/listing-periods", ID: "createRecurringFeeListingPeriod", Tag: tag, Summary: "Charge a listing a fee",
+			Errors:    apierr.List{account.ErrRequiredMissing},
+			Scopes:    writes,
 			Exclusive: true,
 			DryRun:    true, Status: 201, Doc: "Fails with 400 for an unknown fee or listing, and for a period that is empty or overlaps another of the same fee and listing, " +
 				"unless onConflict=truncate can end that one.",
 		}, createPeriod),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/recurring-fees/listing-periods/{id}", ID: "updateRecurringFeeListingPeriod", Tag: tag, Summary: "Change a listing period",
+			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
 			Scopes:    writes, DryRun: true, Doc: "Fields that are absent stay. Fails as creating does, and with 404.",
 		}, updatePeriod),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/recurring-fees/listing-periods/{id}", ID: "deleteRecurringFeeListingPeriod", Tag: tag, Summary: "Stop charging a listing a fee",
+			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
-			Scopes:    deletes, DryRun: true, Doc: "Journals of the listing's reservations follow, save those a lock holds. Fails with 404.",
+			Scopes:    deletes, DryRun: true, Doc: "Journals of the listing's reservations follow, save those a lock holds.",
 		}, removePeriod),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -28,6 +29,7 @@ func historicalEndpoints() []api.Endpoint {
 		}, imports),
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: path, ID: "importHistoricalLedger", Tag: tag, Summary: "Import the books of an earlier system",
+			Errors: apierr.List{errDisabled, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
 			Scopes: []string{"general-ledger:import"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxImportBody, Timeout: 2 * time.Minute,
 			Also: map[int]reflect.Type{
 				http.StatusOK: reflect.TypeFor[HistoricalPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),

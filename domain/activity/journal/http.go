@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -27,24 +29,31 @@ func endpoints() []api.Endpoint {
 			Doc: "Newest accounting date first.",
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: path, ID: "createJournal", Tag: tag, Summary: "Write a manual journal", Scopes: post, DryRun: true,
+			Method: http.MethodPost, Path: path, ID: "createJournal", Tag: tag, Summary: "Write a manual journal",
+			Errors: apierr.List{errDisabled, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Scopes: post, DryRun: true,
 			Status: http.StatusCreated, Doc: "Stores a balanced journal and posts it. " + failures,
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: one, ID: "getJournal", Tag: tag, Summary: "Read a manual journal", Scopes: read,
-			Doc: "404 when the team has no such journal.",
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: one, ID: "updateJournal", Tag: tag, Summary: "Change a manual journal", Scopes: post, DryRun: true,
+			Method: http.MethodPut, Path: one, ID: "updateJournal", Tag: tag, Summary: "Change a manual journal",
+			Errors: apierr.List{errDisabled, errReversed, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Scopes: post, DryRun: true,
 			Doc: "Fields that are present change, null clears; `lines` replaces all lines. Of a reversed journal (409) and of a reversal (400) only the " +
 				"date and the texts change. " + failures,
 		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: one, ID: "deleteJournal", Tag: tag, Summary: "Delete a manual journal", Scopes: manage, DryRun: true,
+			Method: http.MethodDelete, Path: one, ID: "deleteJournal", Tag: tag, Summary: "Delete a manual journal",
+			Errors: apierr.List{errInUse, ledger.Refusals},
+			Scopes: manage, DryRun: true,
 			Doc: "Takes the journal out of the books. One that is reversed is refused with `inUse`: delete the reversal first. No lock is passed.",
 		}, erase),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: one + "/reverse", ID: "reverseJournal", Tag: tag, Summary: "Reverse a manual journal", Scopes: post, DryRun: true,
+			Method: http.MethodPost, Path: one + "/reverse", ID: "reverseJournal", Tag: tag, Summary: "Reverse a manual journal",
+			Errors: apierr.List{errDisabled, errReversed, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Scopes: post, DryRun: true,
 			Status: http.StatusCreated,
 			Doc: "Posts the opposite of every line on a date of its own and links both journals; the original stays as it is, whatever locks it. 409 when " +
 				"it is reversed already. " + failures,

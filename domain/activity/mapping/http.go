@@ -28,21 +28,25 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneStatement: true,
-			Doc: "Fails with 404.",
 		}, one),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type", Scopes: write, Status: 201,
+			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type",
+			Errors: apierr.List{errDuplicateMapping, account.ErrRequiredMissing},
+			Scopes: write, Status: 201,
 			Exclusive: true,
 			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
 				"mapped type without one, with 409 when the type is mapped for the app and channel already (reason duplicateName)." + follows,
 		}, create),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping", Scopes: write,
+			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping",
+			Errors:    apierr.List{errDuplicateMapping, account.ErrRequiredMissing},
+			Scopes:    write,
 			Exclusive: true,
 			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
 		}, update),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: path + "/{id}", ID: "deleteReservationLineMapping", Tag: tag, Summary: "Delete a line mapping",
+			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
 			Scopes:    write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
 		}, remove),

@@ -24,6 +24,7 @@ func endpoints() []api.Endpoint {
 	run := func(method, operationID string) api.Endpoint {
 		return api.Queue(api.Endpoint{
 			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: tag, Summary: "Make instances of a recurring template",
+			Errors: apierr.List{errArchived, transaction.Refusals()},
 			Scopes: write, DryRun: true, Also: runAlso(),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
 				"`dates` is null. A date that has one already is passed over. Of all that is due, each task of the operation makes at most 1000 instances " +
@@ -38,21 +39,24 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: tag, Summary: "Create a recurring template",
+			Errors: apierr.List{transaction.DraftRefusals, errDuplicateRef},
 			Scopes: write, DryRun: true, Status: http.StatusCreated,
 			Doc: "The first instance must be one that could be made now, locks aside. Failures in order: malformed input; a pattern that contradicts " +
 				"itself; those of createTransaction save the locks; `duplicateUniqueRef`.",
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: tag, Summary: "Read a recurring template",
-			Scopes: read, OneStatement: true, Doc: "404 when the team has no such template.",
+			Scopes: read, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: tag, Summary: "Change a recurring template",
+			Errors: apierr.List{transaction.DraftRefusals, errDuplicateRef},
 			Scopes: write, DryRun: true, Doc: "Fields that are present change, null clears. Instances that were made stay as they are. Fails with 404, and as " +
 				"creating does.",
 		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: path + "/{id}", ID: "deleteRecurringTemplate", Tag: tag, Summary: "Delete or archive a recurring template",
+			Errors: apierr.List{errInUse},
 			Scopes: deleting, DryRun: true, Doc: "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
 		}, erase),
 		run(http.MethodPost, "runRecurringTemplate"), run(http.MethodPut, "putRecurringTemplateRun"),

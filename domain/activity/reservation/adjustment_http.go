@@ -20,6 +20,7 @@ func adjustmentEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/{id}/adjustments", ID: "createReservationAdjustment", Tag: tag, Summary: "Adjust a reservation",
+			Errors: apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
 			Scopes: write, DryRun: true, Status: 201,
 			Doc: "Answers with the whole reservation. Fails with 404 for an unknown reservation, and for a recurring fee that is unknown or not active any more; with " +
 				"400 for an unknown account and for a type that does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment whose own " +
@@ -27,11 +28,13 @@ func adjustmentEndpoints() []api.Endpoint {
 		}, createAdjustment),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "updateReservationAdjustment", Tag: tag, Summary: "Change an adjustment",
+			Errors: apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
 			Scopes: write, DryRun: true,
 			Doc: "Fields that are absent stay. Answers with the whole reservation and fails as creating does." + derives,
 		}, updateAdjustment),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "deleteReservationAdjustment", Tag: tag, Summary: "Take an adjustment back",
+			Errors: apierr.List{errAmountRange, account.ErrRequiredMissing, errLocked},
 			Scopes: write, DryRun: true, Doc: "Answers with the whole reservation. Fails with 404." + derives,
 		}, deleteAdjustment),
 	}

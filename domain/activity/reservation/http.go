@@ -3,8 +3,10 @@ package reservation
 import (
 	"context"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -25,10 +27,12 @@ func endpoints() []api.Endpoint {
 				"100...200.",
 		}, listReservations),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/reservations", ID: "createReservation", Tag: tag, Summary: "Create a reservation", Scopes: write, DryRun: true, Status: 201,
-			Doc: "Fails with 400 for an unknown listing or account, a stay without nights or of more than ten years, and an unknown currency; with 409 for a uniqueRef " +
-				"that exists. The journal is made in the same transaction: 400 requiredAccountMissing when an account assignment is missing; 403 booksClosed, " +
-				"statementPeriod or statementInReview for a date that is locked.",
+			Method: "POST", Path: "/reservations", ID: "createReservation", Tag: tag, Summary: "Create a reservation",
+			Errors: apierr.List{errDuplicateUniqueRef, errAmountRange, account.ErrRequiredMissing, ledger.Refusals},
+			Scopes: write, DryRun: true, Status: 201,
+			Doc: "Fails with 400 for an unknown listing or account, a stay without nights or of more than ten years, and an unknown currency; 409 " +
+				"for a uniqueRef that exists. The journal is made in the same transaction: 400 requiredAccountMissing when an account assignment is " +
+				"missing; 403 booksClosed, statementPeriod or statementInReview for a date that is locked.",
 		}, create),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/batch", ID: "batchReservations", Tag: tag, Summary: "Create and change many reservations", Scopes: write,
@@ -41,21 +45,25 @@ func endpoints() []api.Endpoint {
 		}, getReservation),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reservations/{id}/journal-preview", ID: "previewReservationJournal", Tag: tag, Summary: "Preview a reservation's journal",
-			Scopes: read, Doc: "The journal as it would be derived now, without writing it, and what does not count in it and why. Fails with 404.",
+			Scopes: read, Doc: "The journal as it would be derived now, without writing it, and what does not count in it and why.",
 		}, previewJournal),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/reservations/{id}", ID: "updateReservation", Tag: tag, Summary: "Change a reservation", Scopes: write, DryRun: true,
+			Method: "PUT", Path: "/reservations/{id}", ID: "updateReservation", Tag: tag, Summary: "Change a reservation",
+			Errors: apierr.List{errDuplicateUniqueRef, errAmountRange, account.ErrRequiredMissing, errLocked},
+			Scopes: write, DryRun: true,
 			Doc: "Fields that are absent stay; lines, when given, replace all lines. Canceling makes the lines inactive and leaves the adjustments. Fails as creating " +
 				"does, and with 404." + derives,
 		}, update),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/reservations/{id}", ID: "deleteReservation", Tag: tag, Summary: "Delete or archive a reservation",
+			Errors: apierr.List{errInUse, account.ErrRequiredMissing, errLocked},
 			Scopes: []string{"reservations:delete"}, DryRun: true,
 			Doc: "Takes the journal out of the books. Fails with 404, and with 400 for one that transactions or journal entries name (reason inUse, " +
 				"context.lockReasons); onLocked=archive makes that one inactive instead." + derives,
 		}, del),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/journal-entries", ID: "refreshReservationJournals", Tag: tag, Summary: "Derive journals anew",
+			Errors: apierr.List{account.ErrRequiredMissing, ledger.Refusals},
 			Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all reservations, start an operation of type " +
 				"reservation-journal-refresh, answered with 202. lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"slices"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -25,20 +27,23 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions", ID: "createTransaction", Tag: "Transactions", Summary: "Create a transaction",
+			Errors: apierr.List{Refusals()},
 			Scopes: write, DryRun: true, Status: http.StatusCreated, Doc: "Stores and books a transaction. " + changeFailures,
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
-			Scopes: read, Doc: "404 when the team has no such transaction.",
+			Scopes: read,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
+			Errors: apierr.List{errArchived, errReturned, errAttempted, Refusals()},
 			Scopes: write, DryRun: true,
 			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, `lines_update` and `lines_delete` change " +
 				"some. `status` archives the transaction or brings it back; an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
 		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/transactions/{id}", ID: "deleteTransaction", Tag: "Transactions", Summary: "Delete or archive a transaction",
+			Errors: apierr.List{errReturned, errAttempted, errInUse, ledger.Refusals},
 			Scopes: deleting, DryRun: true,
 			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
 				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",
@@ -49,13 +54,17 @@ func endpoints() []api.Endpoint {
 		}, openingList),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/{id}/opening-balance", ID: "putListingOpeningBalance", Tag: "Opening balances",
-			Summary: "Set a listing's opening balance", Scopes: []string{"listings:write"}, DryRun: true,
+			Summary: "Set a listing's opening balance",
+			Errors:  apierr.List{errOpeningBusy, errNoStart, Refusals()},
+			Scopes:  []string{"listings:write"}, DryRun: true,
 			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: 404; " +
 				"`openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
 		}, openingPut),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
-			Summary: "Derive journals anew", Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
+			Summary: "Derive journals anew",
+			Errors:  apierr.List{account.ErrRequiredMissing, ledger.Refusals},
+			Scopes:  []string{"journals:post"}, Also: ledger.RefreshAnswers(),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all active transactions, start an " +
 				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
 				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
@@ -74,15 +83,20 @@ func teamOpeningEndpoints() []api.Endpoint {
 			OneStatement: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
 		}, guestOpening),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: tag, Summary: "Set the opening balance of guests", Scopes: write,
+			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: tag, Summary: "Set the opening balance of guests",
+			Errors: apierr.List{errNoLedger, errNoStart, errOpeningBusy, Refusals()},
+			Scopes: write,
 			DryRun: true, Doc: "Keeps one deposit per team, dated the day before the statement start date. " + failures + "those of createTransaction.",
 		}, guestOpeningPut),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: trial, ID: "getOpeningTrialBalance", Tag: tag, Summary: "Read the opening trial balance", Scopes: read,
-			Doc: "Fails with `generalLedgerDisabled` in a team without a general ledger.",
+			Method: http.MethodGet, Path: trial, ID: "getOpeningTrialBalance", Tag: tag, Summary: "Read the opening trial balance",
+			Errors: apierr.List{errNoLedger},
+			Scopes: read,
+			Doc:    "Fails with `generalLedgerDisabled` in a team without a general ledger.",
 		}, trialBalance),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: trial + "/manual", ID: "putOpeningTrialBalance", Tag: tag, Summary: "Set the opening trial balance by hand",
+			Errors: apierr.List{errNoLedger, errNoStart, errOpeningBusy, errTrialLocked, account.ErrRequiredMissing},
 			Scopes: write, DryRun: true,
 			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
 				"openingBalance balances them. " + failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +

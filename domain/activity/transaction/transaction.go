@@ -260,3 +260,9 @@ func deref[T any](p *T) (zero T) {
 	}
 	return *p
 }
+
+// DraftRefusals are the conditions that a transaction as such is refused with, locks aside.
+var DraftRefusals = apierr.List{account.ErrRequiredMissing, errBeforeStart, errNotBank, errNotReady, errListing, errLinked, errRecurring, errDuplicateRef}
+
+// Refusals are the conditions that a new transaction can fail with, in the order in which they are checked.
+func Refusals() apierr.List { return apierr.List{DraftRefusals, ledger.Refusals} }

@@ -48,7 +48,8 @@ func (Assignment) Enum() []string {
 // needsBank reports whether only a bank account can play the part, because money leaves from it.
 func (a Assignment) needsBank() bool { return a == PayoutBankAccount || a == TransferOwnerPayout }
 
-var errRequiredMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing")
+// ErrRequiredMissing is a part of the books that no account is assigned to.
+var ErrRequiredMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing")
 
 // Missing names the assignments that the caller has to make first.
 type Missing struct {
@@ -84,7 +85,7 @@ func Require(have map[Assignment]id.ID, need ...Assignment) error {
 	if missing == nil {
 		return nil
 	}
-	return errRequiredMissing.With(Missing{missing})
+	return ErrRequiredMissing.With(Missing{missing})
 }
 
 // Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.

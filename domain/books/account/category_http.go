@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -19,13 +20,12 @@ func categoryEndpoints() []api.Endpoint {
 		}, listCategories),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/account-categories", ID: "createAccountCategory", Tag: tag, Summary: "Create a category",
-			Doc:    "Fails with 409 for a name in use (reason duplicateName).",
+			Errors: apierr.List{errDuplicateName},
 			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
 		}, createCategory),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/account-categories/{id}", ID: "updateAccountCategory", Tag: tag, Summary: "Change a category",
-			Doc: "Fails with 404 for an unknown category, 400 for another classification while ledger entries use its accounts (reason" +
-				" accountClassificationLocked), 409 for a name in use (reason duplicateName).",
+			Errors: apierr.List{errClassificationLocked, errDuplicateName},
 			Scopes: []string{"accounts:write"}, DryRun: true,
 		}, putCategory),
 	}

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -28,18 +29,18 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
+			Errors:    apierr.List{errNotBank, errDuplicateLast4, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
-			Doc: "Fails with 400 for an unknown category or offset account, 400 for banking data or a payout assignment on an account that is no" +
-				" bank account (reason notBankAccount), 400 for last digits in use (reason duplicateLast4), 409 for a name or code in use (reason" +
-				" duplicateName), 409 for a reference in use (reason duplicateUniqueRef).",
-			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
+			Doc:       "Fails with 400 for an unknown category or offset account.",
+			Scopes:    []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
 		}, h.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts/{id}", ID: "getAccount", Tag: tag, Summary: "Read an account",
-			Doc: "Fails with 404 for an unknown account.", Scopes: []string{"accounts:read"}, OneStatement: true,
+			Scopes: []string{"accounts:read"}, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
+			Errors:    apierr.List{errClassificationLocked, errNotBank, errBankingLocked, errDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
 				" account, 400 for a category of another classification while ledger entries use the account (reason" +
@@ -49,8 +50,8 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, h.put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/accounts/{id}", ID: "deleteAccount", Tag: tag, Summary: "Delete or archive an account",
-			Doc: "Fails with 404 for an unknown account, 400 for one in use (reason accountInUse, context.lockReasons). Where" +
-				" context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Errors: apierr.List{errInUse},
+			Doc:    "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"accounts:delete"}, DryRun: true,
 		}, del),
 		summaryEndpoint(),

@@ -48,7 +48,8 @@ type Summary struct {
 func summaryEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
 		Method: http.MethodGet, Path: "/accounts/{id}/summary", ID: "getAccountSummary", Tag: tag, Summary: "Compare a bank account with its books",
-		Doc:    "Everything up to today when no range of dates is given. Fails with 404 for an unknown account, 400 for one that is no bank account (reason notBankAccount).",
+		Errors: apierr.List{errNotBank},
+		Doc:    "Everything up to today when no range of dates is given.",
 		Scopes: []string{"accounts:read"},
 	}, summarize)
 }

@@ -14,7 +14,7 @@ import (
 // maxExcluded is how many records one request excludes or brings back.
 const maxExcluded = 10_000
 
-var errTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
+var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
 
 // Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier first day had left
 // out. What a person excluded stays excluded, what is reconciled stays as it is. It fails with bankAccountTooManyRecords.
@@ -31,7 +31,7 @@ func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excl
 		return 0, 0, fmt.Errorf("count bank records: %w", err)
 	}
 	if r.Older+r.Newer > maxExcluded {
-		return 0, 0, errTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
+		return 0, 0, ErrTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
 	}
 	withNow := db.Args{"team": tx.Team, "account": account, "first": first, "now": tx.Now}
 	left, err := db.Select[id.ID](ctx, tx, `

@@ -23,7 +23,7 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/bank-records/{id}", ID: "getBankRecord", Tag: tag, Summary: "Read a bank record", Scopes: reads,
-			Doc: "With matching transactions of at most 7 days before and after. Fails with 404 for an unknown record.",
+			Doc: "With matching transactions of at most 7 days before and after.",
 		}, get),
 	}
 }

@@ -98,6 +98,22 @@ var lockRules = []lockRule{
 	},
 }
 
+// Refusals are the conditions that locks refuse a write with, in the order in which it is told of them.
+var Refusals apierr.Listed = refusals{}
+
+type refusals struct{}
+
+// Conditions are those of the rules that there are when it is asked.
+func (refusals) Conditions() []*apierr.Error {
+	var out apierr.List
+	for i := range lockRules {
+		for _, refusal := range lockRules[i].refusals {
+			out = append(out, refusal)
+		}
+	}
+	return out.Conditions()
+}
+
 // The parts that the rules in SQL are made of.
 const (
 	// An entry h that closed books and statements show is active, and of the trust or operating ledger.

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -22,15 +23,16 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/tax-rates", ID: "createTaxRate", Tag: tag, Summary: "Create a tax rate",
-			Doc:    "Fails with 409 for a name in use (reason duplicateName) or a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errDuplicateName, errDuplicateUniqueRef},
 			Scopes: []string{"tax-rates:write"}, DryRun: true, Status: http.StatusCreated,
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/tax-rates/{id}", ID: "getTaxRate", Tag: tag, Summary: "Read a tax rate",
-			Doc: "Fails with 404 for an unknown tax rate.", Scopes: []string{"tax-rates:read"}, OneStatement: true,
+			Scopes: []string{"tax-rates:read"}, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",
+			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations with taxed fees stale and" +
 				" starts the operations that derive them; what a lock holds stays as it is, and so do transactions: their tax is what their bill states." +
@@ -39,10 +41,10 @@ func endpoints() []api.Endpoint {
 		}, put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/tax-rates/{id}", ID: "deleteTaxRate", Tag: tag, Summary: "Delete or archive a tax rate",
+			Errors:    apierr.List{errInUse},
 			Exclusive: true,
-			Doc: "Fails with 404 for an unknown tax rate, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
-				" instead.",
-			Scopes: []string{"tax-rates:delete"}, DryRun: true,
+			Doc:       "onLocked=archive archives it instead.",
+			Scopes:    []string{"tax-rates:delete"}, DryRun: true,
 		}, del),
 	}
 }

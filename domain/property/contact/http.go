@@ -30,8 +30,8 @@ func endpoints(box *seal.Box) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag, Summary: "Create an owner or vendor",
-			Doc: "Fails with 403 for an owner when the credential may write vendors only, 400 for an unknown payout account or one that is no bank" +
-				" account (reason notBankAccount), 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errNotBank, errDuplicateUniqueRef},
+			Doc:    "Fails with 403 for an owner when the credential may write vendors only.",
 			Scopes: []string{writeScope}, DryRun: true, Status: http.StatusCreated,
 		}, e.create),
 		api.Write(api.Endpoint{
@@ -42,19 +42,19 @@ func endpoints(box *seal.Box) []api.Endpoint {
 		}, e.batch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag, Summary: "Read a contact with the listings it owns today",
-			Doc: "Fails with 404 for an unknown contact.", Scopes: []string{"contacts:read"}, OneStatement: true,
+			Scopes: []string{"contacts:read"}, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}", ID: "updateContact", Tag: tag, Summary: "Change a contact",
-			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown contact, 403 for an owner when the credential may" +
-				" write vendors only, 400 when an owner of a listing would become a vendor (issue contactTypeLocked), 400 for an unknown payout" +
-				" account, 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errTypeLocked, errNotBank, errDuplicateUniqueRef},
+			Doc: "Fields that are present change; null clears. Fails with 403 for an owner when the credential may write vendors only; 400 when an " +
+				"owner of a listing would become a vendor (issue contactTypeLocked); 400 for an unknown payout account.",
 			Scopes: []string{writeScope}, DryRun: true,
 		}, e.put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag, Summary: "Delete or archive a contact",
-			Doc: "Fails with 404 for an unknown contact, 400 for one in use (reason inUse, context.lockReasons); onLocked=archive archives it" +
-				" instead.",
+			Errors: apierr.List{errInUse},
+			Doc:    "onLocked=archive archives it instead.",
 			Scopes: []string{"contacts:delete"}, DryRun: true,
 		}, del),
 	}

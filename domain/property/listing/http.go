@@ -24,24 +24,25 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings", ID: "createListing", Tag: tag, Summary: "Create a listing",
-			Doc: "initialOwnership gives it its first ownership period. Fails with 400 for an unknown currency, 400 for members that are no owners or" +
-				" whose splits do not sum to 100000, 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errDuplicateUniqueRef},
+			Doc: "initialOwnership gives it its first ownership period. Fails with 400 for an unknown currency; 400 for members that are no owners " +
+				"or whose splits do not sum to 100000.",
 			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/{id}", ID: "getListing", Tag: tag, Summary: "Read a listing",
-			Doc: "Fails with 404 for an unknown listing.", Scopes: []string{"listings:read"},
+			Scopes: []string{"listings:read"},
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/{id}", ID: "updateListing", Tag: tag, Summary: "Change a listing",
-			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown listing, 400 for an unknown currency, 400 when a listing" +
-				" with booked stays ahead would go inactive (reason inUse), 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errInUse, errDuplicateUniqueRef},
+			Doc:    "Fields that are present change; null clears. Fails with 400 for an unknown currency.",
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag, Summary: "Delete or archive a listing",
-			Doc: "Ownership periods go with it. Fails with 404 for an unknown listing, 400 for one in use (reason inUse, context.lockReasons). Where" +
-				" context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Errors: apierr.List{errInUse},
+			Doc:    "Ownership periods go with it. Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"listings:delete"}, DryRun: true,
 		}, del),
 	)

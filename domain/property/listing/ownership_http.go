@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -27,6 +28,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, listPeriods),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
+			Errors:    apierr.List{errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
 			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
 				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
@@ -35,10 +37,11 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, h.createPeriod, h.work),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag, Summary: "Read an ownership period",
-			Doc: "Fails with 404 for an unknown period.", Scopes: []string{"listings:read"},
+			Scopes: []string{"listings:read"},
 		}, getPeriod),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
+			Errors:    apierr.List{errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
 				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
@@ -46,6 +49,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, h.putPeriod, h.work),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
+			Errors:    apierr.List{errPeriodInUse, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
 			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons);" +
 				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +

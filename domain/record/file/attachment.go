@@ -45,22 +45,22 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 		}, api.Receiver[uploadInput, received, TransactionAttachment]{Receive: s.receive, Settle: settle, Drop: s.drop}),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: one, ID: "getTransactionAttachment", Tag: tag, Summary: "Read what is known of an attachment",
-			Doc:    "Fails with 404 for an unknown attachment, and for an owner who may not download it.",
 			Scopes: read, Open: readers, OneStatement: true,
 		}, getAttachment),
 		api.Write(api.Endpoint{
 			Method: http.MethodPatch, Path: one, ID: "updateTransactionAttachment", Tag: tag, Summary: "Open an attachment to owners, or close it",
-			Doc: "Neither closed books nor statements hold an attachment, since no amount depends on it. Fails with 404 for an unknown one.", Scopes: write,
+			Doc: "Neither closed books nor statements hold an attachment, since no amount depends on it.", Scopes: write,
 		}, patchAttachment),
 		api.Stream(api.Endpoint{
 			Method: http.MethodGet, Path: one + "/download", ID: "downloadTransactionAttachment", Tag: tag, Summary: "Download an attachment",
-			Doc: "Ranges and validators are supported. Owners get what is accessible to them on a statement that they see. Fails with 404 for an " +
-				"unknown attachment; with 410 once an unlinked one was purged.",
+			Errors: apierr.List{errGone},
+			Doc: "Ranges and validators are supported. Owners get what is accessible to them on a statement that they see. Fails with 410 once an " +
+				"unlinked one was purged.",
 			Scopes: read, Open: readers,
 		}, s.downloadAttachment),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: one, ID: "deleteTransactionAttachment", Tag: tag, Summary: "Delete an attachment",
-			Doc:    "Unlinks it from its transaction, closed or not; the content goes within hours. Fails with 404 for an unknown one.",
+			Doc:    "Unlinks it from its transaction, closed or not; the content goes within hours.",
 			Scopes: []string{"transactions:delete"},
 		}, deleteAttachment),
 	}

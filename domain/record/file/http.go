@@ -20,21 +20,20 @@ func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	return append(s.attachmentEndpoints(readers),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
-			Doc: "Fails with 404 for an unknown file and for another team's, and for an owner unless it is an owner-accessible attachment of an " +
-				"expense on a statement that the owner sees. The metadata stays readable after the content was purged.",
+			Doc:    "The metadata stays readable after the content was purged.",
 			Scopes: []string{"files:read"}, Open: readers, OneStatement: true,
 		}, get),
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/files/{id}/download", ID: "downloadFile", Tag: "Files", Summary: "Download a file",
-			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The address never expires, the " +
-				"content does. Fails with 404 for an unknown file and for another team's, and for an owner unless it is an owner-accessible " +
-				"attachment of an expense on a statement that the owner sees; with 410 once the content was purged.",
+			Errors: apierr.List{errGone},
+			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The address never expires, the content " +
+				"does. Fails with 410 once the content was purged.",
 			Scopes: []string{"files:read"}, Open: readers,
 		}, s.download),
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/links/{teamId}/{fileId}", ID: "followLink", Tag: "Files", Summary: "Download a file by a signed link",
-			Doc: "Takes a link as an export gave it; no credential is needed. Fails with 404 when the signature does not fit, with 410 once " +
-				"the link has expired or the content was purged.",
+			Errors: apierr.List{errGone, errLink},
+			Doc:    "Takes a link as an export gave it; no credential is needed. Fails with 410 once the link has expired or the content was purged.",
 			Public: true, Selection: api.NoTeam,
 		}, s.follow),
 	)

@@ -86,7 +86,7 @@ func endpoints() []api.Endpoint {
 				}
 				return operation.Start(ctx, tx, n)
 			}),
-		operation.Queue(api.Endpoint{Method: "POST", Path: "/toys/queued", ID: "queueToy", DryRun: true},
+		operation.Queue(api.Endpoint{Method: "POST", Path: "/toys/queued", ID: "queueToy", DryRun: true, Errors: apierr.List{errToy}},
 			func(_ context.Context, _ *db.Tx, in *queuedInput) (operation.New, error) {
 				if in.Body.Code != "" {
 					return operation.New{}, errToy

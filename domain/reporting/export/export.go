@@ -98,6 +98,8 @@ type Declaration[S any] struct {
 	PostOnly bool
 	// Check refuses a selection in both modes, before anything is queued; nil checks nothing.
 	Check func(ctx context.Context, tx *db.Tx, s *S) error
+	// Errors are the conditions that Check refuses with, beside input that does not validate.
+	Errors apierr.List
 	// Count sizes a selection up: for GET to decide by, and for an operation to tell how much there is.
 	Count func(ctx context.Context, tx *db.Tx, s *S) (Size, error)
 	// Render writes the file from one snapshot. It runs at least once. Rows are streamed; only a PDF is built in memory.

@@ -52,14 +52,15 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 
 	get := base
 	get.Method, get.ID, get.Summary = http.MethodGet, "export"+p.ID, p.Summary
-	get.Doc = p.Doc + " Waits until the file is ready, up to a minute, and answers with a link to it. Fails with 422 EXPORT_REQUIRES_POST " +
-		"when the selection is too large to wait for, with 502 when it cannot be rendered, with 504 when it is not ready in time."
+	get.Doc = p.Doc + " Waits until the file is ready, up to a minute, and answers with a link to it."
+	get.Errors = apierr.List{p.Errors, errRequiresPost, errRenderer, errTimeout}
 	get = api.External(get, func(ctx context.Context, d *db.DB, scope db.Scope, s *S) (*Link, error) {
 		return p.await(ctx, e, d, scope, s)
 	})
 
 	post := base
 	post.Method, post.ID, post.Summary, post.Status = http.MethodPost, "queue"+p.ID, p.Summary+", in the background", http.StatusAccepted
+	post.Errors = p.Errors
 	post.Doc = p.Doc + " Starts an operation of type export; once that is completed, its file resource has the address of the file."
 	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *Q) (*operation.Acknowledgement, error) {
 		s := PQ(in).selector()

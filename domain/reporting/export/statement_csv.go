@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -96,7 +97,8 @@ func statementsCSV() Declaration[statementRows] {
 		Path: "/statements/csv", ID: "StatementsCSV", Tag: "Statements", Summary: "Export owner statements as CSV",
 		Doc:    "One row per selected statement, drafts included, with its figures and what was paid on it." + statementRefusals,
 		Format: CSV, Scopes: []string{"statements:export"}, Name: "statements",
-		Check: func(ctx context.Context, tx *db.Tx, s *statementRows) error { return checkOwners(ctx, tx, &s.Filter) },
+		Errors: apierr.List{errWithoutOwners},
+		Check:  func(ctx context.Context, tx *db.Tx, s *statementRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *statementRows) (Size, error) {
 			n, err := statement.Count(ctx, tx, s.Filter)
 			return Size{Rows: n.Statements}, err

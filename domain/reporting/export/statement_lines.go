@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -81,7 +82,8 @@ func statementLinesCSV() Declaration[lineRows] {
 		Doc: "One row per line of the selected statements. The rows of a section add up to its figure: netRevenue, expenses or payouts. What the " +
 			"layout hides from owners is there as well." + statementRefusals,
 		Format: CSV, Scopes: []string{"statements:export"}, Name: "statement-lines",
-		Check: func(ctx context.Context, tx *db.Tx, s *lineRows) error { return checkOwners(ctx, tx, &s.Filter) },
+		Errors: apierr.List{errWithoutOwners},
+		Check:  func(ctx context.Context, tx *db.Tx, s *lineRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *lineRows) (Size, error) {
 			n, err := statement.CountLines(ctx, tx, s.Filter)
 			return Size{Rows: n}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -81,7 +82,8 @@ func statementPeriodsCSV() Declaration[periodRows] {
 			"with. Adjustments are what else moved the balance: later opening balances, months that are not selected. Open is what the owners are " +
 			"still due. Rows come in the order of their first statement, by listing unless sort says otherwise." + statementRefusals,
 		Format: CSV, Scopes: []string{"statements:export"}, Name: "statements-by-period",
-		Check: func(ctx context.Context, tx *db.Tx, s *periodRows) error { return checkOwners(ctx, tx, &s.Filter) },
+		Errors: apierr.List{errWithoutOwners},
+		Check:  func(ctx context.Context, tx *db.Tx, s *periodRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *periodRows) (Size, error) {
 			n, err := statement.Count(ctx, tx, s.Filter)
 			return Size{Rows: n.Periods}, err

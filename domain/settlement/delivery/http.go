@@ -21,32 +21,34 @@ func (p Post) endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements/{id}/owner-links", ID: "createOwnerLink", Tag: tag, Summary: "Make a link that opens a statement for one owner",
+			Errors: apierr.List{errNotPublished, errNoRecipient},
 			Doc: "The address is shown once. The link is valid for 30 days; whoever has it reads the statements of the owner's listings without " +
-				"signing in. Every call makes a new link: an Idempotency-Key is not kept, since the answer holds a secret. Fails with 404 for an unknown " +
-				"statement, with 400 for one that is not published (issue notPublished) and for a contact that is unknown (notFound), no member of the " +
-				"statement's ownership (notMember) or archived (inactive).",
+				"signing in. Every call makes a new link: an Idempotency-Key is not kept, since the answer holds a secret. Fails with 400 for one " +
+				"that is not published (issue notPublished) and for a contact that is unknown (notFound), no member of the statement's ownership " +
+				"(notMember) or archived (inactive).",
 			Scopes: []string{"statements:publish"}, Status: 201, Secret: true,
 		}, p.makeLink),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statements/{id}/owner-links", ID: "listOwnerLinks", Tag: tag, Summary: "List the links to a statement",
-			Doc: "Newest first, the links of e-mails included; never their addresses. Fails with 404 for an unknown statement.", Scopes: []string{"statements:read"},
+			Doc: "Newest first, the links of e-mails included; never their addresses.", Scopes: []string{"statements:read"},
 		}, listLinks),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/statements/{id}/owner-links/{linkId}", ID: "revokeOwnerLink", Tag: tag, Summary: "Revoke a link to a statement",
-			Doc:    "Ends the link and every session that came from it at once. Fails with 404 for an unknown link and for another statement's.",
+			Doc:    "Ends the link and every session that came from it at once.",
 			Scopes: []string{"statements:publish"}, DryRun: true,
 		}, revokeLink),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements/{id}/emails", ID: "sendStatementEmails", Tag: tag, Summary: "Send a statement to its owners by e-mail",
+			Errors: apierr.List{errNotPublished, errNoRecipient},
 			Doc: "Queues a message with a link for each contact, for all active members with an e-mail address when none is named, and answers with " +
 				"the messages. An owner whose message still waits gets no second one. The message names the listing and the month, and no amount. " +
-				"Fails with 404 for an unknown statement, with 400 for one that is not published (issue notPublished), for a contact that is " +
-				"unknown (notFound), no member (notMember), archived (inactive) or without an address (emailMissing), and when nobody has one.",
+				"Fails with 400 for one that is not published (issue notPublished), for a contact that is unknown (notFound), no member " +
+				"(notMember), archived (inactive) or without an address (emailMissing), and when nobody has one.",
 			Scopes: []string{"statements:publish"}, Status: 202,
 		}, p.sendEmails),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statements/{id}/emails", ID: "listStatementEmails", Tag: tag, Summary: "List the e-mails about a statement",
-			Doc: "Newest first. Fails with 404 for an unknown statement.", Scopes: []string{"statements:read"},
+			Doc: "Newest first.", Scopes: []string{"statements:read"},
 		}, listEmails),
 	}
 }

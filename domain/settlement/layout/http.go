@@ -5,6 +5,7 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -19,28 +20,33 @@ func endpoints() []api.Endpoint {
 			Method: "GET", Path: "/statement-layouts", ID: "listStatementLayouts", Tag: tag, Summary: "List statement layouts", Scopes: reads,
 		}, list),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/statement-layouts", ID: "createStatementLayout", Tag: tag, Summary: "Create a statement layout", Scopes: writes, Status: 201,
-			Doc: "Sections that are absent are those of the standard layout, with their locks; the team's first layout is its default unless isDefault says" +
-				" otherwise. Fails with 400 for an unknown account, column or listing (notFound), an id or name that is there twice (duplicate), an" +
-				" account that two columns of a kind of sections show to the same viewer (accountTwice), columns that build on each other in a ring" +
-				" (ring) and values of another type of column (contradiction), each with its path; for a formula that cannot be read (formulaInvalid," +
-				" context.position counts characters from 1); and with 409 for a name that exists (reason duplicateName).",
+			Method: "POST", Path: "/statement-layouts", ID: "createStatementLayout", Tag: tag, Summary: "Create a statement layout",
+			Errors: apierr.List{errDuplicateName},
+			Scopes: writes, Status: 201,
+			Doc: "Sections that are absent are those of the standard layout, with their locks; the team's first layout is its default unless " +
+				"isDefault says otherwise. Fails with 400 for an unknown account, column or listing (notFound), an id or name that is there twice " +
+				"(duplicate), an account that two columns of a kind of sections show to the same viewer (accountTwice), columns that build on each " +
+				"other in a ring (ring) and values of another type of column (contradiction), each with its path; for a formula that cannot be read " +
+				"(formulaInvalid, context.position counts characters from 1).",
 		}, create),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statement-layouts/{id}", ID: "getStatementLayout", Tag: tag, Summary: "Read a statement layout", Scopes: reads,
-			Doc: "Fails with 404 for an unknown layout.",
 		}, get),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/statement-layouts/{id}", ID: "updateStatementLayout", Tag: tag, Summary: "Change a statement layout", Scopes: writes,
+			Method: "PUT", Path: "/statement-layouts/{id}", ID: "updateStatementLayout", Tag: tag, Summary: "Change a statement layout",
+			Errors: apierr.List{errInUse, errDuplicateName},
+			Scopes: writes,
 			Doc: "Fields that are absent stay; sections and listingIds, when given, replace all. Sections and columns keep what refers to them by their id." +
 				" Saved statements keep the layout that they were saved with. Fails with 404 for an unknown layout, as creating does, with 400 for" +
 				" what the standard layout has locked (locked), and with 400 for a default that gives its place up to none while listings without a" +
 				" layout of their own rely on it (reason inUse).",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/statement-layouts/{id}", ID: "deleteStatementLayout", Tag: tag, Summary: "Delete a statement layout", Scopes: deletes,
-			Doc: "Saved statements keep it. Fails with 404 for an unknown layout, and with 400 while listings rely on it: those that have it as their own" +
-				" and, when it is the default, those without a layout of their own (reason inUse, context.listingIds has at most 100).",
+			Method: "DELETE", Path: "/statement-layouts/{id}", ID: "deleteStatementLayout", Tag: tag, Summary: "Delete a statement layout",
+			Errors: apierr.List{errInUse},
+			Scopes: deletes,
+			Doc: "Saved statements keep it. Fails with 400 while listings rely on it: those that have it as their own and, when it is the default, " +
+				"those without a layout of their own (reason inUse, context.listingIds has at most 100).",
 		}, remove),
 	}
 }

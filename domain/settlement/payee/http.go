@@ -22,32 +22,33 @@ func endpoints(box *seal.Box) []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods", ID: "listPaymentMethods", Tag: tag, Summary: "List how a contact is paid",
-			Doc: "Fails with 404 for an unknown contact.", Scopes: []string{"contacts:read"},
+			Scopes: []string{"contacts:read"},
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts/{id}/payment-methods/ach", ID: "addAchPaymentMethod", Tag: tag, Summary: "Pay a contact by ACH",
-			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of an active connection, else by the" +
-				" routing number alone. A verified account is what the contact is paid with from then on; when it is rejected, the contact is paid as" +
-				" before. The account of a method that is in use is verified again under the same method. Fails with 404 for an unknown contact, 400 for" +
-				" a routing number that is none (issue routingNumberInvalid).",
+			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of an active connection, else by " +
+				"the routing number alone. A verified account is what the contact is paid with from then on; when it is rejected, the contact is " +
+				"paid as before. The account of a method that is in use is verified again under the same method. Fails with 400 for a routing " +
+				"number that is none (issue routingNumberInvalid).",
 			Scopes: []string{"contacts:write"}, Status: http.StatusAccepted,
 		}, e.add),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "getPaymentMethod", Tag: tag, Summary: "Read a payment method",
-			Doc: "Fails with 404 for an unknown contact or method.", Scopes: []string{"contacts:read"}, OneStatement: true,
+			Scopes: []string{"contacts:read"}, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "updatePaymentMethod", Tag: tag,
 			Summary: "Pay a contact with a method from now on",
-			Doc:     "Fails with 404 for an unknown contact or method, 400 for one that is not verified.",
+			Errors:  apierr.List{errNotReady},
+			Doc:     "Fails with 400 for one that is not verified.",
 			Scopes:  []string{"contacts:write"}, DryRun: true,
 		}, put),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "deletePaymentMethod", Tag: tag,
 			Summary: "Archive a payment method",
-			Doc: "No other method takes the place of an archived default. Fails with 404 for an unknown contact or method, 400 while a payment with it is" +
-				" under way (reason inUse, context.lockReasons).",
-			Scopes: []string{"contacts:delete"}, DryRun: true,
+			Errors:  apierr.List{errInUse},
+			Doc:     "No other method takes the place of an archived default.",
+			Scopes:  []string{"contacts:delete"}, DryRun: true,
 		}, del),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 )
@@ -16,11 +18,12 @@ func (s *Service) endpoints() []api.Endpoint {
 	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: http.MethodPost, Path: "/payment-callbacks/{connectionId}", ID: "takePaymentCallback", Tag: tag, Summary: "Take news of a payment provider",
+			Errors: apierr.List{errCallback},
 			Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
 			Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
-			Doc: "For payment providers: a message of the type payment.updated, signed with the connection's callbackSecret in the headers webhook-id, " +
-				"webhook-timestamp and webhook-signature, at most five minutes old. A repetition is answered in the same way and changes nothing. Fails " +
-				"with 401 for an unknown connection and for a signature, time or form that is not to be believed, with 404 for an unknown payment.",
+			Doc: "For payment providers: a message of the type payment.updated, signed with the connection's callbackSecret in the headers webhook- " +
+				"id, webhook-timestamp and webhook-signature, at most five minutes old. A repetition is answered in the same way and changes " +
+				"nothing. Fails with 401 for an unknown connection and for a signature, time or form that is not to be believed.",
 		}, s.callback),
 	})
 }
@@ -34,11 +37,10 @@ func readEndpoints() []api.Endpoint {
 		}, list),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/payments/{id}", ID: "getPayment", Tag: tag, Summary: "Read a payment", Scopes: read, OneStatement: true,
-			Doc: "404 when the team has no such payment.",
 		}, get),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}/provider-payments", ID: "listProviderPayments", Tag: tag,
-			Summary: "List the payments of a transaction", Scopes: read, Doc: "404 when the team has no such transaction.",
+			Summary: "List the payments of a transaction", Scopes: read,
 		}, ofTransaction),
 	}
 }
@@ -49,6 +51,7 @@ func payEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/pay", ID: "payTransaction", Tag: tag, Summary: "Pay a bill or a payout",
+			Errors: apierr.List{errRequiresMark, errInactive, errNotSupported, errAlreadyPaid, errAttempted, errVendorOwner, errNotBank, errConnection, errFunding, errRecipient, errFunds, errLimit, errBeforeStart, ledger.Refusals},
 			Scopes: []string{"transactions:pay|transactions:mark-paid"}, Status: http.StatusAccepted, Also: payAnswers(),
 			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type provider-payment; a bill is booked as " +
 				"paid at once. What the team's limits have wait is sent when a second person has approved it (listApprovals); until then a bill is open. With " +
@@ -59,13 +62,17 @@ func payEndpoints() []api.Endpoint {
 		}, payTransaction),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/cancel", ID: "cancelProviderPayment", Tag: tag,
-			Summary: "Take a payment back", Scopes: pays, Status: http.StatusAccepted,
+			Summary: "Take a payment back",
+			Errors:  apierr.List{errRecovering, errUnrecoverable},
+			Scopes:  pays, Status: http.StatusAccepted,
 			Doc: "Asks the provider to take a submitted payment back, then does what archive does. A payment that is sending " +
 				"and that the provider does not know is canceled as well. Failures in order: " + recovery,
 		}, cancel),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/archive", ID: "archiveProviderPayment", Tag: tag,
-			Summary: "Put a payment away that brought nothing", Scopes: pays, Status: http.StatusAccepted,
+			Summary: "Put a payment away that brought nothing",
+			Errors:  apierr.List{errRecovering, errUnrecoverable},
+			Scopes:  pays, Status: http.StatusAccepted,
 			Doc: "Archives the payout of a failed or canceled payment, or opens the bill, so that it can be paid again. A payout that a lock holds stays in " +
 				"the books and is returned on the first open day instead. Failures in order: " + recovery,
 		}, archive),
@@ -88,16 +95,20 @@ func approvalEndpoints() []api.Endpoint {
 		}, listApprovals),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/approvals/{id}", ID: "getApproval", Tag: tag, Summary: "Read an approval", Scopes: []string{"transactions:read"},
-			OneStatement: true, Doc: "404 when the team has no such approval.",
+			OneStatement: true,
 		}, getApproval),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/approvals/{id}/approve", ID: "approvePayments", Tag: tag, Summary: "Approve payments", Scopes: decides,
+			Method: http.MethodPost, Path: "/approvals/{id}/approve", ID: "approvePayments", Tag: tag, Summary: "Approve payments",
+			Errors: apierr.List{errSelf, errDecided, errConnection, errFunding, errRecipient, errFunds, errLimit, ledger.Refusals},
+			Scopes: decides,
 			Doc: "Books bills as paid and starts the operation that sends the payments, dated today when their date has passed. What stands against them is " +
 				"looked at again first. " + failures + "; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " + refusedFunds + "; the locks of the date of a bill's payment.",
 		}, approve),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/approvals/{id}/reject", ID: "rejectPayments", Tag: tag, Summary: "Reject payments", Scopes: decides,
-			Doc: "Cancels the payments. Their payouts are archived, or given back on the first open day when a lock holds them; bills stay open. " + failures + ".",
+			Method: http.MethodPost, Path: "/approvals/{id}/reject", ID: "rejectPayments", Tag: tag, Summary: "Reject payments",
+			Errors: apierr.List{errSelf, errDecided},
+			Scopes: decides,
+			Doc:    "Cancels the payments. Their payouts are archived, or given back on the first open day when a lock holds them; bills stay open. " + failures + ".",
 		}, reject),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/payment-limits", ID: "getPaymentLimits", Tag: tag, Summary: "Read the limits of payments", Scopes: []string{"team:read"},
@@ -115,18 +126,21 @@ func returnEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/returns", ID: "returnPayout", Tag: tag, Summary: "Record that a payout came back",
+			Errors: apierr.List{errNotEligible, errExceeds, transaction.Refusals()},
 			Scopes: []string{"transactions:pay"}, DryRun: true, Status: http.StatusCreated,
 			Doc: "Books a negative payout of the same contact, listing and statement, which is unpaid by that much again. " + failures +
 				"`amountExceedsReturnable`; those of createTransaction.",
 		}, returnPayout),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/replacements", ID: "replacePayout", Tag: tag, Summary: "Pay again what came back",
+			Errors: apierr.List{errInactive, errNotEligible, errArchiveRequired, errExceeds, transaction.Refusals()},
 			Scopes: []string{"transactions:pay"}, DryRun: true, Status: http.StatusCreated,
 			Doc: "Books a new payout for money that was returned, or of a payout that was archived. " + failures +
 				"`archiveRequired`; `amountExceedsReturnable`; those of createTransaction.",
 		}, replacePayout),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/return-files", ID: "takeReturnFile", Tag: tag, Summary: "Take in a bank's file of returns",
+			Errors: apierr.List{errNoReturnFiles},
 			Scopes: []string{"transactions:pay"}, MaxBody: 20 << 20,
 			Also: map[int]reflect.Type{http.StatusNotImplemented: reflect.TypeFor[apierr.Envelope]()},
 			Doc: "The body is the file, for connections to the app nacha. Each payment that came back is booked as a return; the same file again changes " +

@@ -160,3 +160,8 @@ func issueAt(message, code string, path ...any) apierr.Issue {
 func notFoundAt(path ...any) error {
 	return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", path...))
 }
+
+// Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that books it.
+func Refusals() apierr.List {
+	return apierr.List{errConnection, errFunding, errRecipient, errFunds, errLimit}
+}

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"reflect"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payment"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -34,19 +36,23 @@ func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts/preview", ID: "previewStatementPayouts", Tag: tag, Summary: "Preview the payouts of owner statements",
+			Errors: apierr.List{errRecalculating},
 			Status: http.StatusAccepted, Scopes: []string{"statements:read", "statements:pay"},
 			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. Statements that cannot be paid are " +
 				"skipped with a message. " + suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts", ID: "recordStatementPayouts", Tag: tag, Summary: "Record the payouts of owner statements",
+			Errors: apierr.List{errNotReady, errNotBank, errRecalculating, errArchive, errAttempted, errPaid, transaction.Refusals()},
 			Status: http.StatusAccepted, Scopes: paying, DryRun: true,
 			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " + suggesting + warning + mistakes + refusing +
 				"What the books refuse (closed books, a month under a published statement) fails its statement alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/statements/pay", ID: "payStatements", Tag: tag, Summary: "Pay owner statements", Scopes: paying,
-			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Outcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
+			Method: http.MethodPost, Path: "/statements/pay", ID: "payStatements", Tag: tag, Summary: "Pay owner statements",
+			Errors: apierr.List{errNotReady, errNotBank, errRecalculating, errArchive, errAttempted, errPaid, payment.Refusals(), transaction.Refusals()},
+			Scopes: paying,
+			Also:   map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Outcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
 			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: then it answers 202, and the result of " +
 				"the operation tells their states; else 200 with the results. All statements are paid or none. Payments that the team's limits have wait are " +
 				"sent when a second person has approved them (listApprovals). " + suggesting + warning + leaving + mistakes +
@@ -54,6 +60,7 @@ func endpoints() []api.Endpoint {
 		}, pay),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/manager/pay", ID: "payManager", Tag: tag, Summary: "Pay out the manager's balance",
+			Errors: apierr.List{errNotBank, transaction.Refusals()},
 			Status: http.StatusCreated, Scopes: paying,
 			Doc: "Records what the manager draws from the trust. Failures in order: malformed input; `requiredAccountMissing`; `notBankAccount`; a line account " +
 				"of the ledger that pays, or of another currency; the failures of createTransaction. A draw of more than the manager has is made with an issue.",

@@ -7,8 +7,10 @@ import (
 	"reflect"
 	"time"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -29,6 +31,7 @@ func historicEndpoints() []api.Endpoint {
 	base := api.Endpoint{
 		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxHistoricBody, Timeout: 2 * time.Minute,
 	}
+	base.Errors = apierr.List{errImporting, account.ErrRequiredMissing, errHistoricRef, errPaid, errFuture, errExists}
 	one, many := base, base
 	one.Path, one.ID, one.Summary, one.Status = "/statements/historic", "importStatement", "Import an owner statement of an earlier system", http.StatusCreated
 	one.Also = map[int]reflect.Type{http.StatusOK: reflect.TypeFor[HistoricStatement]()}

@@ -40,30 +40,34 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, readDifference),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
+			Errors: apierr.List{errBefore, errExists, errFuture, errRecalculating, errOpen, errImporting, errIssues},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
 				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
-				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; with 409 statementExists when a " +
-				"selected statement is saved already (without a selection: when all are); with 409 statementFutureExists while a later statement of " +
-				"an ownership period is saved; with 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated " +
-				"(context.operationIds: wait for them, then read the statements again); when publishing, with 409 previousStatementsOpen while an earlier month is not published. " +
-				"Further with 409 historicalImportPending while statements are being imported, and with 400 statementHasBlockingIssues when one has an " +
-				"issue of severity error (context.issues). Nothing is saved when it fails. emailDelivery tells the owners of what becomes published.",
+				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; 409 statementExists when a selected " +
+				"statement is saved already (without a selection: when all are); 409 statementFutureExists while a later statement of an ownership " +
+				"period is saved; 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated (context.operationIds: wait " +
+				"for them, then read the statements again); when publishing; 409 previousStatementsOpen while an earlier month is not published. " +
+				"Further with 409 historicalImportPending while statements are being imported, and with 400 statementHasBlockingIssues when one has " +
+				"an issue of severity error (context.issues). Nothing is saved when it fails. emailDelivery tells the owners of what becomes " +
+				"published.",
 			Scopes: []string{"statements:write"}, DryRun: true, Status: 201,
 		}, createStatements),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
-			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. " +
-				"Status published needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership " +
-				"period is saved, JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being " +
-				"recalculated (context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not published, statementHasPayouts when a statement with linked " +
-				"payouts would be reopened, historicalImportPending when it would be published while statements are being imported; with 400 " +
-				"statementHasBlockingIssues when it would be saved or published with an issue of severity error (context.issues), and for an " +
-				"imported statement that would become a draft. The status that it has already changes nothing. Reopening keeps what was published: " +
-				"see getStatementDifference.",
+			Errors: apierr.List{errFuture, errRecalculating, errOpen, errPaid, errImporting, errIssues},
+			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. Status published " +
+				"needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership period is saved, " +
+				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being recalculated " +
+				"(context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not " +
+				"published, statementHasPayouts when a statement with linked payouts would be reopened, historicalImportPending when it would be " +
+				"published while statements are being imported; 400 statementHasBlockingIssues when it would be saved or published with an issue of " +
+				"severity error (context.issues), and for an imported statement that would become a draft. The status that it has already changes " +
+				"nothing. Reopening keeps what was published: see getStatementDifference.",
 			Scopes: []string{"statements:write"}, DryRun: true,
 		}, updateStatement),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/statements/{id}", ID: "deleteStatement", Tag: "Statements", Summary: "Return an owner statement to draft",
+			Errors: apierr.List{errLocked, errFuture, errPaid},
 			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with 403 statementPublished for a published statement without " +
 				"onLocked=unlockAndDelete, then as returning it to draft does.",
 			Scopes: []string{"statements:delete"}, DryRun: true,

@@ -59,7 +59,9 @@ type requestInput struct {
 
 func (f filler) endpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
-		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: "Teams", Summary: "Fill a team with sample books", Status: 202,
+		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: "Teams", Summary: "Fill a team with sample books",
+		Errors:    apierr.List{errHasReservations},
+		Status:    202,
 		Exclusive: true,
 		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
 	}, f.start)

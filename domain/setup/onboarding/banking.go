@@ -39,11 +39,10 @@ var (
 func bankingEndpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
 		Method: "POST", Path: "/accounts/{id}/banking-init", ID: "initializeBanking", Tag: "Accounts", Summary: "Begin the books of a bank account",
-		Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records before" +
-			" it that are not reconciled. Doing it again moves the beginning. Fails with 404 for an unknown account, 400 for one that is no bank account" +
-			" (reason notBankAccount), 400 without any first day (reason generalLedgerStartDateMissing), 400 for more than 10000 records at once (reason" +
-			" bankAccountTooManyRecords), 400 without an account for opening balances (reason requiredAccountMissing), and as a change of the" +
-			" opening transaction does.",
+		Errors: apierr.List{errNotBank, errNoStart, bank.ErrTooManyRecords, account.ErrRequiredMissing, transaction.Refusals()},
+		Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records " +
+			"before it that are not reconciled. Doing it again moves the beginning. Fails with 400 without an account for opening balances " +
+			"(reason requiredAccountMissing), and as a change of the opening transaction does.",
 		Scopes: []string{"accounts:write"}, DryRun: true,
 	}, startBanking)
 }

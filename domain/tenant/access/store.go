@@ -259,6 +259,7 @@ func endpoints() []api.Endpoint {
 		api.External(api.Endpoint{
 			Method: "POST", Path: "/owner-statement-links/exchange", ID: "exchangeOwnerLink", Tag: "Owner access",
 			Summary: "Exchange the link to an owner statement for a session",
+			Errors:  apierr.List{errLinkExpired, errLinkInvalid},
 			Doc: "Needs no credential. The session lasts an hour, reads the statements that the link's owner may see, and their files, in the link's " +
 				"team, and ends with the link. A link can be exchanged again while it is valid. Fails with 401 OWNER_STATEMENT_LINK_EXPIRED when the " +
 				"link is older than 30 days, then with 401 OWNER_STATEMENT_LINK_INVALID for every other link that opens nothing: an unknown or revoked " +

@@ -37,36 +37,36 @@ func endpoints(c Config) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
-			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active" +
-				" when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer. Fails with 400 for settings" +
-				" or credentials that the app does not take, 400 for an unknown funding account or one that is no bank account (reason" +
-				" notBankAccount), 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errNotBank, errDuplicateUniqueRef},
+			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active " +
+				"when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer. Fails with 400 for " +
+				"settings or credentials that the app does not take.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 		}, w.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
-			Doc: "Fails with 404 for an unknown connection.", Scopes: []string{"connections:read"}, OneStatement: true,
+			Scopes: []string{"connections:read"}, OneStatement: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
-			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for:" +
-				" the connection is then reconnectRequired. Fails with 404 for an unknown connection, 423 for one that is being connected, 400 for an" +
-				" archived one, 400 for settings that the app does not take, 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made" +
-				" active, 409 for a reference in use (reason duplicateUniqueRef).",
+			Errors: apierr.List{errBusy, errArchived, errInUse, errReconnect, errNotBank, errDuplicateUniqueRef},
+			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
+				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
+				"settings that the app does not take; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
 			Scopes: []string{"connections:write"},
 		}, w.put),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
-			Doc: "Starts an operation as createConnection does, with new credentials or the present ones. Fails with 404 for an unknown" +
-				" connection, 423 for one that is being connected, 400 for an archived one, 400 for credentials that the app does not take or that" +
-				" are missing.",
+			Errors: apierr.List{errBusy, errArchived},
+			Doc: "Starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one that is being " +
+				"connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 		}, w.connect),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
-			Doc: "Without an outcome a connection over which payments were made is archived, and any other is deleted. Archiving is an operation." +
-				" Fails with 404 for an unknown connection, 423 for one that is being connected, 400 when outcome=delete meets payments or a payment" +
-				" is still under way (reason inUse, context.lockReasons).",
+			Errors: apierr.List{errBusy, errInUse},
+			Doc: "Without an outcome a connection over which payments were made is archived, and any other is deleted. Archiving is an operation. " +
+				"Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
 		}, del, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 			return archiveUnused(ctx, tx, started.Resource.ID)

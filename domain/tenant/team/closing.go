@@ -64,11 +64,14 @@ type PendingContext struct {
 func (h handler) closingEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/team/books-closing", ID: "closeBooks", Tag: "Teams", Summary: "Close or reopen the books", Status: http.StatusCreated,
+			Method: http.MethodPost, Path: "/team/books-closing", ID: "closeBooks", Tag: "Teams", Summary: "Close or reopen the books",
+			Errors:    apierr.List{errNotDerived},
+			Status:    http.StatusCreated,
 			Exclusive: true,
-			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails with 400 for a date after tomorrow, for" +
-				" softClosedAt before booksClosedAt and for a poster who has no access to the team; with 409 JOURNAL_RECALCULATION_PENDING when days would" +
-				" be closed for which journals are still to be derived. Reopening derives the journals that the closed books had kept as they are.",
+			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails with 400 for a date after tomorrow, " +
+				"for softClosedAt before booksClosedAt and for a poster who has no access to the team; 409 JOURNAL_RECALCULATION_PENDING when days " +
+				"would be closed for which journals are still to be derived. Reopening derives the journals that the closed books had kept as they " +
+				"are.",
 			Scopes: []string{"general-ledger:manage"},
 		}, h.closeBooks),
 		api.Read(api.Endpoint{

@@ -54,7 +54,8 @@ func (h handler) logoEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Stream(api.Endpoint{
 			Method: http.MethodGet, Path: "/team/logo", ID: "getTeamLogo", Tag: "Teams", Summary: "Read the team's logo",
-			Doc: "A PNG or JPEG of at most 800 by 320 pixels. 404 when the team has none.", Scopes: []string{"team:read"},
+			Errors: apierr.List{apierr.NotFound},
+			Doc:    "A PNG or JPEG of at most 800 by 320 pixels.", Scopes: []string{"team:read"},
 		}, readLogo),
 		api.Receive(api.Endpoint{
 			Method: http.MethodPut, Path: "/team/logo", ID: "putTeamLogo", Tag: "Teams", Summary: "Set the team's logo",
@@ -65,7 +66,8 @@ func (h handler) logoEndpoints() []api.Endpoint {
 		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: keepLogo}),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/team/logo", ID: "deleteTeamLogo", Tag: "Teams", Summary: "Remove the team's logo",
-			Doc: "404 when the team has none.", Scopes: []string{"team:write"},
+			Errors: apierr.List{apierr.NotFound},
+			Scopes: []string{"team:write"},
 		}, deleteLogo),
 	}
 }

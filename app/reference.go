@@ -1,0 +1,57 @@
+package app
+
+import (
+	_ "embed" // the words for fields
+	"strings"
+
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/api"
+)
+
+// fieldWords has a line for each name of a field that means the same in every object, or Object.field for one that does not: what stands after the
+// colon is its description where the field has none of its own.
+//
+//go:embed fields.txt
+var fieldWords string
+
+const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and exports over one API. " +
+	"Every failure uses one envelope; branch on the HTTP status and code, never on the message. " +
+	"Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, instants are in UTC. " +
+	"Every answer names its request in the header X-Request-Id."
+
+// reference adds to what a server needs all that its description says beside the endpoints.
+func reference(c api.Config) api.Config {
+	c.Title, c.Description, c.Refusals = "stayledger", about, access.Refusals
+	c.Tags = []api.Tag{
+		{Name: "Access", Doc: "Who calls."},
+		{Name: "Teams", Doc: "The team, its settings, its setup and its closed books."},
+		{Name: "Connections", Doc: "What the team is connected to outside: payment providers and their credentials."},
+		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
+		{Name: "Bank records", Doc: "What banks say of the team's accounts."},
+		{Name: "Tax rates", Doc: "Rates of taxes on stays and bills."},
+		{Name: "Contacts", Doc: "Owners, vendors and guests, and how they are paid."},
+		{Name: "Listings", Doc: "Properties and who owns them when."},
+		{Name: "Recurring fees", Doc: "Fees that are charged on stays by themselves."},
+		{Name: "Reservations", Doc: "Stays, their amounts and their journals."},
+		{Name: "Reservation line mappings", Doc: "Which account a type of line is booked on."},
+		{Name: "Transactions", Doc: "Money in and out: deposits, expenses, payouts and transfers."},
+		{Name: "Transaction attachments", Doc: "Files that belong to expenses."},
+		{Name: "Recurring transactions", Doc: "Templates that make transactions on days of a pattern."},
+		{Name: "Opening balances", Doc: "What the books begin with."},
+		{Name: "General ledger", Doc: "Journals by hand and the history of earlier systems."},
+		{Name: "Statements", Doc: "Owner statements: computed, saved, published and imported."},
+		{Name: "Statement layouts", Doc: "What statements show, and in which columns."},
+		{Name: "Owner access", Doc: "Links with which owners read their statements."},
+		{Name: "Payouts", Doc: "What owners and the manager are paid."},
+		{Name: "Payments", Doc: "Payments through providers, their approval and their limits."},
+		{Name: "Reports", Doc: "Figures of the books, each with the entries that it adds up."},
+		{Name: "Operations", Doc: "Work that goes on after the answer."},
+		{Name: "Files", Doc: "Stored files and links to them."},
+	}
+	c.Fields = map[string]string{}
+	for line := range strings.Lines(fieldWords) {
+		name, doc, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		c.Fields[name] = doc
+	}
+	return c
+}
