@@ -26,7 +26,7 @@ race: ensure-tools ## run every test under the race detector (slow)
 	@go test -race ./...
 
 .PHONY: check
-check: fmt-check lint openapi-check test ## all that must hold before a change lands
+check: fmt-check lint openapi-check openapi-lint test ## all that must hold before a change lands
 
 .PHONY: fmt
 fmt: ensure-lint ## format the code and sort the imports
@@ -81,6 +81,14 @@ openapi: ## write openapi.yaml from the endpoints
 .PHONY: openapi-check
 openapi-check:
 	@go run ./cmd/stayledger openapi | diff -u openapi.yaml - || { echo 'openapi.yaml is not what the endpoints say: run make openapi' >&2; exit 1; }
+
+# Skipped where Node is missing, or where its packages are neither kept nor to be had.
+REDOCLY := @redocly/cli@2.11.1
+.PHONY: openapi-lint
+openapi-lint: ## hold openapi.yaml to the rules of Redocly, where Node is there
+	@if ! command -v npx >/dev/null; then echo 'openapi-lint: skipped, Node is not there'; \
+	elif ! npx --yes $(REDOCLY) --version >/dev/null 2>&1; then echo 'openapi-lint: skipped, $(REDOCLY) is not to be had'; \
+	else npx --yes $(REDOCLY) lint openapi.yaml --format=summary; fi
 
 .PHONY: migration
 migration: ## start the next migration: make migration NAME=guest_deposit

@@ -31,7 +31,7 @@ func endpoints() []api.Endpoint {
 		}, one),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type",
-			Errors: apierr.List{errDuplicateMapping, account.ErrRequiredMissing},
+			Errors: apierr.List{errDuplicate, account.ErrRequiredMissing},
 			Scopes: write, Status: 201,
 			Exclusive: true,
 			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
@@ -39,7 +39,7 @@ func endpoints() []api.Endpoint {
 		}, create),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping",
-			Errors:    apierr.List{errDuplicateMapping, account.ErrRequiredMissing},
+			Errors:    apierr.List{errDuplicate, account.ErrRequiredMissing},
 			Scopes:    write,
 			Exclusive: true,
 			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
