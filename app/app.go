@@ -95,7 +95,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))
 	}
 	a.watch = newMetrics(d, log, lanes)
-	a.API = api.NewServer(described(api.Config{
+	a.API = api.NewServer(withDescription(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
 		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request,
 	}), a.parts.Endpoints)

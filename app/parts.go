@@ -97,5 +97,5 @@ func Parts(o Outside, c Config) parts.Part {
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {
-	return api.NewServer(described(api.Config{Log: slog.New(slog.DiscardHandler)}), Parts(Outside{}, Config{}).Endpoints).OpenAPI()
+	return api.NewServer(withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}), Parts(Outside{}, Config{}).Endpoints).OpenAPI()
 }
