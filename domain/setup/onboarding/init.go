@@ -43,9 +43,7 @@ type Init struct {
 	Include        []Copied `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
 }
 
-var (
-	kindInit = job.NewKind("team-initialize")
-)
+var kindInit = job.NewKind("team-initialize")
 
 type initInput struct {
 	Body Init `required:"false"`
