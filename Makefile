@@ -99,6 +99,6 @@ migration: ## start the next migration: make migration NAME=guest_deposit
 ensure-tools:
 	@scripts/ensure postgres pgbouncer versitygw hledger poppler qpdf font chromium
 
-.PHONY: ensure-postgres ensure-lint ensure-hledger ensure-font
-ensure-postgres ensure-lint ensure-hledger ensure-font: ensure-%:
+.PHONY: ensure-postgres ensure-lint ensure-hledger ensure-font ensure-gremlins
+ensure-postgres ensure-lint ensure-hledger ensure-font ensure-gremlins: ensure-%:
 	@scripts/ensure $*
