@@ -88,7 +88,7 @@ REDOCLY := @redocly/cli@2.11.1
 openapi-lint: ## hold openapi.yaml to the rules of Redocly, where Node is there
 	@if ! command -v npx >/dev/null; then echo 'openapi-lint: skipped, Node is not there'; \
 	elif ! npx --yes $(REDOCLY) --version >/dev/null 2>&1; then echo 'openapi-lint: skipped, $(REDOCLY) is not to be had'; \
-	else npx --yes $(REDOCLY) lint openapi.yaml --format=summary; fi
+	else said=$$(npx --yes $(REDOCLY) lint openapi.yaml --format=summary 2>&1) || { echo "$$said"; exit 1; }; fi
 
 .PHONY: migration
 migration: ## start the next migration: make migration NAME=guest_deposit

@@ -14,17 +14,18 @@ func TestRateOf(t *testing.T) {
 		amount money.Cents
 		want   money.Cents
 	}{
-		"7.25 % of 100.00":        {7250, 10000, 725},
-		"half goes up":            {50_000, 1, 1},
-		"half goes down":          {50_000, -1, -1},
-		"negative rate":           {-50_000, 3, -2},
-		"two negatives":           {-50_000, -3, 2},
-		"below half":              {49_999, 1, 0},
-		"the whole":               {money.WholeRate, math.MinInt64, math.MinInt64},
-		"zero":                    {0, math.MaxInt64, 0},
-		"held at the upper limit": {math.MaxInt64, math.MaxInt64, math.MaxInt64},
-		"held at the lower limit": {200_000, math.MinInt64, math.MinInt64},
-		"quotient of 64 bits":     {math.MinInt64, 199_999, math.MinInt64},
+		"7.25 % of 100.00":         {7250, 10000, 725},
+		"half goes up":             {50_000, 1, 1},
+		"half goes down":           {50_000, -1, -1},
+		"negative rate":            {-50_000, 3, -2},
+		"two negatives":            {-50_000, -3, 2},
+		"below half":               {49_999, 1, 0},
+		"the whole":                {money.WholeRate, math.MinInt64, math.MinInt64},
+		"zero":                     {0, math.MaxInt64, 0},
+		"held at the upper limit":  {math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		"held at the lower limit":  {200_000, math.MinInt64, math.MinInt64},
+		"quotient of 64 bits":      {math.MinInt64, 199_999, math.MinInt64},
+		"largest quotient goes up": {200_001, 9223325920225174682, math.MaxInt64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
