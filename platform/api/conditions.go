@@ -197,10 +197,10 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		if name == strconv.Itoa(status) {
 			r.Headers["X-Request-Id"] = requestIDHeader // every answer has it; here it is said once for each status
 		}
-		switch {
-		case status == http.StatusMethodNotAllowed:
+		switch status {
+		case http.StatusMethodNotAllowed:
 			r.Headers["Allow"] = allowHeader
-		case status == http.StatusTooManyRequests:
+		case http.StatusTooManyRequests:
 			r.Headers["Retry-After"] = retryHeader
 		}
 		r.Extensions = map[string]any{namedBy: name}

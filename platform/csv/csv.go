@@ -51,7 +51,7 @@ var ErrCell = errors.New("csv: value does not fit the column")
 
 const csvBuffer = 64 << 10
 
-// CSV writes RFC 4180 with CRLF in UTF-8, without a byte order mark, the header row first. Equal values give equal
+// Writer writes RFC 4180 with CRLF in UTF-8, without a byte order mark, the header row first. Equal values give equal
 // bytes. The first error stays: later calls return it.
 type Writer struct {
 	out     *bufio.Writer
@@ -63,7 +63,7 @@ type Writer struct {
 	err     error
 }
 
-// NewCSV begins a CSV. The header row is written with the first Row or Flush.
+// NewWriter begins a CSV. The header row is written with the first Row or Flush.
 func NewWriter(w io.Writer, columns []Column) *Writer {
 	return &Writer{out: bufio.NewWriterSize(w, csvBuffer), columns: columns}
 }

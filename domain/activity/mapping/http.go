@@ -53,7 +53,7 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-// MappingFilter selects line mappings: the query parameters of the list and the body of its export alike.
+// Filter selects line mappings: the query parameters of the list and the body of its export alike.
 type Filter struct {
 	AppID      []string  `query:"appId" json:"appId,omitempty" doc:"null selects the mappings for every app."`
 	LineType   []string  `query:"lineType" json:"lineType,omitempty"`
@@ -63,7 +63,7 @@ type Filter struct {
 	Search     string    `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
-// MappingQuery is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
+// Query is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
 func Query(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: tables, Default: "lineType", ID: "m.id",
@@ -83,7 +83,7 @@ var sorts = page.Sorts{
 	{Name: "lineType", Expr: "m.line_type", Text: true}, {Name: "status", Expr: "m.status"}, {Name: "createdAt", Expr: "m.created_at"},
 }
 
-// MappingSort is an order of line mappings.
+// Sort is an order of line mappings.
 type Sort string
 
 // Enum lists the orders.
@@ -103,7 +103,7 @@ func one(ctx context.Context, tx *db.Tx, in *oneInput) (*Mapping, error) {
 	return get(ctx, tx, in.ID, "")
 }
 
-// MappingTerms are the fields of a mapping beside its line type.
+// Terms are the fields of a mapping beside its line type.
 type Terms struct {
 	AppID              api.Opt[string]          `json:"appId,omitzero" minLength:"1" maxLength:"100"`
 	Channel            api.Opt[string]          `json:"channel,omitzero" minLength:"1" maxLength:"100"`
@@ -113,13 +113,13 @@ type Terms struct {
 	RevenueRecognition api.Opt[fee.Recognition] `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
 }
 
-// CreateMapping is the body of a new mapping.
+// Create is the body of a new mapping.
 type Create struct {
 	LineType string `json:"lineType" minLength:"1" maxLength:"100"`
 	Terms
 }
 
-// UpdateMapping is the body of a changed mapping; what is absent stays.
+// Update is the body of a changed mapping; what is absent stays.
 type Update struct {
 	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100"`
 	Terms

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// MappingStatus says what becomes of lines of a type.
+// Status says what becomes of lines of a type.
 type Status string
 
 // The statuses of a mapping.
@@ -76,10 +76,10 @@ func (s scope) alike() [4]scope {
 	return [4]scope{s, {s.app, "", s.lineType}, {"", s.channel, s.lineType}, {"", "", s.lineType}}
 }
 
-// Mappings are all mappings of a team.
+// Set are all mappings of a team.
 type Set struct{ byScope map[scope]*Mapping }
 
-// NewMappings makes mappings findable.
+// NewSet makes mappings findable.
 func NewSet(all []Mapping) Set {
 	m := Set{byScope: make(map[scope]*Mapping, len(all))}
 	for i := range all {

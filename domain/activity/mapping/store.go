@@ -53,7 +53,7 @@ func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	return err
 }
 
-// AllMappings are the line mappings of a team that is in sight.
+// All are the line mappings of a team that is in sight.
 func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	found, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
 	if err != nil {
@@ -62,7 +62,7 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// CopyMappings adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
+// Copy adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
 // again adds nothing.
 func Copy(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
 	var writes []db.Stmt

@@ -128,7 +128,7 @@ func (t *Template) instance(at day.Day) transaction.Create {
 	return c
 }
 
-// PutTemplate is a template as the caller describes it.
+// Put is a template as the caller describes it.
 type Put struct {
 	Type          transaction.Type        `json:"type,omitempty" enum:"deposit,expense,transfer,payout" doc:"Absent: expense."`
 	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`
@@ -142,7 +142,7 @@ type Put struct {
 	Lines         []transaction.LineInput `json:"lines" minItems:"1" maxItems:"1000"`
 }
 
-// UpdateTemplate holds the fields that change; null clears, absent stays. Instances that were made stay as they are.
+// Update holds the fields that change; null clears, absent stays. Instances that were made stay as they are.
 type Update struct {
 	Status        transaction.Status      `json:"status,omitempty" enum:"active,inactive"`
 	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`

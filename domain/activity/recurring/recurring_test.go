@@ -1,6 +1,7 @@
 package recurring_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -312,6 +313,11 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 	periodic.Lock()
 	t.Cleanup(periodic.Unlock)
 	w, closed := newWorld(t), newWorld(t)
+	// What other tests have left is due as well, for months.
+	w.System(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update transaction_template set next_at = null`, nil)
+		return err
+	})
 	yesterday := day.Of(w.DB.Now()).AddDays(-1)
 	daily := object{"frequency": "daily", "count": 1}
 	for _, x := range []*world{w, closed} {

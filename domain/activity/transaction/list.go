@@ -45,6 +45,7 @@ type Filter struct {
 	reader id.ID
 }
 
+// Sorts are the orders of transactions and of what their templates list alike.
 var Sorts = page.Sorts{
 	{Name: "date", Expr: "t.date"},
 	{Name: "amount", Expr: "t.total"},

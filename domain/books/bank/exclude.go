@@ -14,6 +14,7 @@ import (
 // maxExcluded is how many records one request excludes or brings back.
 const maxExcluded = 10_000
 
+// ErrTooManyRecords refuses to exclude or bring back more than maxExcluded records in one request (RSN-07).
 var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
 
 // Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier first day had left

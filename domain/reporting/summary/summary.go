@@ -20,7 +20,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// SummaryPeriod selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
+// Period selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
 type Period struct {
 	StartAt    report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
 	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
@@ -52,13 +52,13 @@ func (p *Period) statements(currency money.Currency) statement.Filter {
 	}
 }
 
-// SummaryFilter selects owners too.
+// Filter selects owners too.
 type Filter struct {
 	Period
 	Search string `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of an owner's name, first name or e-mail address."`
 }
 
-// SummaryFigures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members add up to the
+// Figures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members add up to the
 // statements' figures.
 type Figures struct {
 	BalanceStart money.Cents `json:"balanceStart" doc:"Of the first statement of each ownership."`
@@ -90,7 +90,7 @@ func (f *Figures) add(o *Figures) {
 	f.Reserve += o.Reserve
 }
 
-// SummaryFinancials are an owner's figures over all ownerships.
+// Financials are an owner's figures over all ownerships.
 type Financials struct {
 	Figures
 
@@ -102,7 +102,7 @@ func (f *Financials) add(o *Financials) {
 	f.CurrentBalance += o.CurrentBalance
 }
 
-// SummaryContact is an owner.
+// Contact is an owner.
 type Contact struct {
 	ContactID id.ID   `json:"contactId"`
 	Name      string  `json:"name"`
@@ -270,7 +270,7 @@ func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact,
 	return out, nil
 }
 
-// ReadSummaryContact reads one contact. It fails with apierr.NotFound for one that the team does not have.
+// ReadContact reads one contact. It fails with apierr.NotFound for one that the team does not have.
 func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
 	found, err := contactsOf(ctx, tx, []id.ID{contact})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// DemoData says how much sample data to make. The same settings make the same data, but for identifiers.
+// Data says how much sample data to make. The same settings make the same data, but for identifiers.
 type Data struct {
 	Months   int64   `json:"months"`
 	Listings int64   `json:"listings"`
@@ -46,7 +46,7 @@ type listingTask struct {
 	Listing int `json:"listing"`
 }
 
-// DemoRequest is the body of a request for sample data.
+// Request is the body of a request for sample data.
 type Request struct {
 	Months   *int64 `json:"months,omitempty" minimum:"1" maximum:"24" doc:"12 when absent."`
 	Listings *int64 `json:"listings,omitempty" minimum:"1" maximum:"500" doc:"8 when absent."`
@@ -101,7 +101,7 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
 }
 
-// FillDemo makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
+// Fill makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
 // and reports the share that is done.
 func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
