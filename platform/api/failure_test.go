@@ -42,7 +42,7 @@ func (l *logbook) take() string {
 func TestUnexpectedFaultsAreStaticAndLogged(t *testing.T) {
 	t.Parallel()
 	var log logbook
-	x := apitest.New(t, apitest.Config{Endpoints: toys(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: toys(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	body := func(halt string) object { return object{"name": "n", "kind": "owner", "halt": halt} }
 	for _, call := range []func() *apitest.Response{
 		func() *apitest.Response { return x.Get("/panic") },
@@ -93,7 +93,7 @@ func TestAnUnreachableDatabaseIsRetryable(t *testing.T) {
 	for i := range endpoints {
 		endpoints[i].DryRun = false // the harness would ask the database about it
 	}
-	x := apitest.New(t, apitest.Config{Endpoints: endpoints, DB: d})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints, DB: d})
 	x.Get("/sleep").Want(204)
 	line.Cut()
 	for _, r := range []*apitest.Response{x.Get("/sleep"), x.Get("/sleep"), x.Post("/toys", object{"name": "n", "kind": "owner"})} {
@@ -193,7 +193,7 @@ func TestAStreamThatBreaksOffIsLogged(t *testing.T) {
 		func(context.Context, *db.DB, db.Scope, *api.None) (*api.Content, error) {
 			return &api.Content{Reader: halfway{strings.NewReader("0123456789")}, Filename: "a.txt", ContentType: "text/plain"}, nil
 		})
-	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{file}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{file}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if r := x.Get("/half").Want(200); string(r.Body) != "01234" {
 		t.Errorf("%s", r.Body)
 	}

@@ -26,7 +26,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: toys()})
+	return apitest.New(t, apitest.Config{Silent: true, Endpoints: toys()})
 }
 
 // Kind is an enumeration.

@@ -193,7 +193,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 
 func TestScopesAreAskedForBeforeTheQuery(t *testing.T) {
 	t.Parallel()
-	x := apitest.New(t, apitest.Config{Endpoints: toys(), Scopes: []string{"toys:paint"}})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: toys(), Scopes: []string{"toys:paint"}})
 	if r := x.Get("/toys?foo=1").WantError(apierr.CodeForbidden, ""); r.String("context.requiredScopes.0") != "toys:read|toys:write" || r.Has("links") {
 		t.Errorf("%s", r.Body)
 	}

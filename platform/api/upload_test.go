@@ -67,7 +67,7 @@ func boxes(dropped *atomic.Int64) api.Endpoint {
 func newBoxes(t *testing.T) (x *apitest.Team, dropped *atomic.Int64) {
 	t.Helper()
 	dropped = &atomic.Int64{}
-	return apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{boxes(dropped)}}), dropped
+	return apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{boxes(dropped)}}), dropped
 }
 
 // form is a body of parts, each "name=content" or "name:filename=content".
@@ -319,7 +319,7 @@ func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 		},
 		Settle: func(_ context.Context, _ *db.Tx, _ *boxInput, b *Box) (*Box, error) { return b, nil },
 	})
-	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{slow}})
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{slow}})
 	x.Server().UploadPace = api.Pace{Bytes: 64 << 10, Within: 200 * time.Millisecond, Whole: 400 * time.Millisecond}
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
