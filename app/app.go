@@ -89,7 +89,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
-	a.parts = Parts(Outside{Store: store, Signer: signer, Box: box, Mail: post}, c)
+	a.parts = Parts(External{Store: store, Signer: signer, Box: box, Mail: post}, c)
 	lanes := map[string]string{}
 	for kind, h := range a.parts.Handlers {
 		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))

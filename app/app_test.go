@@ -46,7 +46,7 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	}
 }
 
-func endpoints() []api.Endpoint { return app.Parts(app.Outside{}, app.Config{}).Endpoints }
+func endpoints() []api.Endpoint { return app.Parts(app.External{}, app.Config{}).Endpoints }
 
 // described decodes the description, its references resolved.
 func described(t *testing.T, into any) {

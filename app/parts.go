@@ -41,8 +41,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// Outside is what the domain reaches the world beyond the database with.
-type Outside struct {
+// External is what the domain reaches the world beyond the database with.
+type External struct {
 	Store  blob.Store
 	Signer *blob.Signer
 	// Box seals what must be readable again: account numbers, tax identifiers, credentials.
@@ -53,7 +53,7 @@ type Outside struct {
 }
 
 // Parts is the sum of what the packages contribute, in the order in which the reference shows them. A new noun is a line here.
-func Parts(o Outside, c Config) parts.Part {
+func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
@@ -97,5 +97,5 @@ func Parts(o Outside, c Config) parts.Part {
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {
-	return api.NewServer(withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}), Parts(Outside{}, Config{}).Endpoints).OpenAPI()
+	return api.NewServer(withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}), Parts(External{}, Config{}).Endpoints).OpenAPI()
 }

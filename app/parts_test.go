@@ -14,7 +14,7 @@ import (
 func TestEveryKindOfWorkIsHandled(t *testing.T) {
 	t.Parallel()
 	var handled, made []string
-	for kind := range maps.Keys(app.Parts(app.Outside{}, app.Config{}).Handlers) {
+	for kind := range maps.Keys(app.Parts(app.External{}, app.Config{}).Handlers) {
 		handled = append(handled, kind.String())
 	}
 	for _, kind := range job.Kinds() {

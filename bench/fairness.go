@@ -28,7 +28,7 @@ func exportTask() job.Kind {
 
 // lasting is the handler of lastingTask.
 func lasting() job.Handler {
-	return operation.Outside(0, func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
+	return operation.External(0, func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

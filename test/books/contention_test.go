@@ -35,7 +35,7 @@ func TestManyWritersDoNotDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := app.Parts(app.Outside{}, app.Config{})
+	parts := app.Parts(app.External{}, app.Config{})
 	x := &team{Team: apitest.New(t, apitest.Config{Endpoints: parts.Endpoints, Handlers: parts.Handlers, Scopes: access.Scopes(), DB: d}), t: t}
 	x.open()
 	c := newContention(t, x)

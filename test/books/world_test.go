@@ -73,7 +73,7 @@ type account struct {
 
 func newTeam(t testing.TB) *team {
 	t.Helper()
-	parts := app.Parts(app.Outside{}, app.Config{})
+	parts := app.Parts(app.External{}, app.Config{})
 	x := &team{Team: apitest.New(t, apitest.Config{Endpoints: parts.Endpoints, Handlers: parts.Handlers, Scopes: access.Scopes()}), t: t}
 	x.open()
 	return x

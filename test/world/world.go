@@ -37,7 +37,7 @@ type World struct {
 type Listing struct{ ID, Period id.ID }
 
 // New makes a world. What the service reaches the outside with may be changed.
-func New(t testing.TB, changes ...func(*app.Outside)) *World {
+func New(t testing.TB, changes ...func(*app.External)) *World {
 	t.Helper()
 	store, err := blob.Local(filepath.Join(t.TempDir(), "files"))
 	if err != nil {
@@ -51,7 +51,7 @@ func New(t testing.TB, changes ...func(*app.Outside)) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := app.Outside{Store: store, Signer: signer, Box: box}
+	o := app.External{Store: store, Signer: signer, Box: box}
 	for _, f := range changes {
 		f(&o)
 	}

@@ -60,14 +60,20 @@ type Content struct {
 	given bool
 }
 
-// Answer is what an operation can answer with one status.
+// Answer is what an operation can answer with one status, as "404", or with the statuses of a class, as "5XX".
 type Answer struct {
-	Status  int
+	Status  string
 	About   string
 	Headers []*Field
 	Content *Content
 	// Conditions are the failures that share the status, when the description tells them.
 	Conditions []Condition
+}
+
+// Answers reports whether the answer has a status.
+func (a Answer) Answers(status int) bool {
+	text := strconv.Itoa(status)
+	return a.Status == text || a.Status == text[:1]+"XX"
 }
 
 // Condition is one way in which an operation fails.
@@ -174,7 +180,7 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 		if err != nil {
 			return nil, err
 		}
-		if a.Status >= 400 {
+		if a.Status >= "400" {
 			o.Failures = append(o.Failures, a)
 		} else {
 			o.Answers = append(o.Answers, a)
@@ -264,10 +270,7 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{About: n.text("description")}
-	if a.Status, err = strconv.Atoi(status); err != nil {
-		return a, fmt.Errorf("status %q: %w", status, err)
-	}
+	a := Answer{Status: status, About: n.text("description")}
 	for _, name := range slices.Sorted(maps.Keys(n.child("headers"))) {
 		header, err := d.resolve(n.child("headers").child(name))
 		if err != nil {
@@ -367,6 +370,6 @@ func (o *Operation) Takes(name string) bool {
 // Queues says whether an answer acknowledges work that goes on after it.
 func (o *Operation) Queues() bool {
 	return slices.ContainsFunc(o.Answers, func(a Answer) bool {
-		return a.Status == 202 && a.Content != nil && slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool { return f.Name == "operationId" })
+		return a.Status == "202" && a.Content != nil && slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool { return f.Name == "operationId" })
 	})
 }

@@ -38,7 +38,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.RecurringFee, f.ID, f, nil)
 		for i := range periods {
-			tellPeriod(tx, audit.Deleted, &periods[i], nil)
+			notePeriod(tx, audit.Deleted, &periods[i], nil)
 		}
 		return &api.None{}, erase(ctx, tx, f.ID)
 	case in.OnLocked == "archive":

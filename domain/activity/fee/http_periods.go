@@ -141,7 +141,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
 			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
 			stmts = append(stmts, periodStatement(tx, &ended))
-			tellPeriod(tx, audit.Updated, &earlier[i], &ended)
+			notePeriod(tx, audit.Updated, &earlier[i], &ended)
 		}
 	}
 	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
@@ -151,7 +151,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 	if c.before == nil {
 		what = audit.Created
 	}
-	tellPeriod(tx, what, c.before, p)
+	notePeriod(tx, what, c.before, p)
 	if _, err := outdate(ctx, tx, t); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
-	tellPeriod(tx, audit.Deleted, p, nil)
+	notePeriod(tx, audit.Deleted, p, nil)
 	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
 	return &api.None{}, err
 }

@@ -186,8 +186,8 @@ const upsertPeriod = `
 	values (@team, @id, @fee, @listing, @start, @end, @rate, @created_at, @updated_at)
 	on conflict (team_id, id) do update set start_at = excluded.start_at, end_at = excluded.end_at, rate = excluded.rate, updated_at = excluded.updated_at`
 
-// tellPeriod notes what became of a listing period of a fee.
-func tellPeriod(tx *db.Tx, what audit.Type, before, after *Period) {
+// notePeriod notes what became of a listing period of a fee.
+func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	type view struct {
 		*Period
 		RecurringFee *struct{} `json:"recurringFee,omitempty"` // the fee as it is now, which has events of its own
@@ -221,7 +221,7 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	for i := range fees {
 		p := &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
 		stmts[i] = periodStatement(tx, p)
-		tellPeriod(tx, audit.Created, nil, p)
+		notePeriod(tx, audit.Created, nil, p)
 	}
 	if len(stmts) == 0 {
 		return nil

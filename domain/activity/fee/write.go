@@ -184,14 +184,14 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	if c.given {
 		after = asPeriods(c.subscriptions)
 		for i := range before {
-			tellPeriod(tx, audit.Deleted, &before[i], nil)
+			notePeriod(tx, audit.Deleted, &before[i], nil)
 		}
 		stmts = append(stmts, clearPeriods(tx, f.ID))
 		for i := range after {
 			p := &after[i]
 			p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
 			stmts = append(stmts, periodStatement(tx, p))
-			tellPeriod(tx, audit.Created, nil, p)
+			notePeriod(tx, audit.Created, nil, p)
 		}
 	}
 	if err := tx.Pipeline(ctx, stmts...); err != nil {

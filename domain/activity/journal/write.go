@@ -60,7 +60,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	if _, err := tx.Exec(ctx, `delete from journal where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": one}); err != nil {
 		return fmt.Errorf("delete a journal: %w", err)
 	}
-	tell(tx, audit.Deleted, old, nil)
+	note(tx, audit.Deleted, old, nil)
 	return nil
 }
 
@@ -93,12 +93,12 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	}
 	switch {
 	case stored != nil:
-		tell(tx, audit.Updated, stored, j)
+		note(tx, audit.Updated, stored, j)
 	case before != nil:
 		audit.Note(tx, audit.Reversed, audit.Journal, before.ID, nil, map[string]id.ID{"reversedById": j.ID})
 		fallthrough
 	default:
-		tell(tx, audit.Created, nil, j)
+		note(tx, audit.Created, nil, j)
 	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{j.ID}, []ledger.Posting{p}, ledger.Lenience{}); err != nil {
 		return nil, fmt.Errorf("post a journal: %w", err)
@@ -132,8 +132,8 @@ func viewOf(j *Journal) any {
 	return v
 }
 
-// tell notes what became of a journal, which concerns all that its lines name, before and after.
-func tell(tx *db.Tx, what audit.Type, before, after *Journal) {
+// note notes what became of a journal, which concerns all that its lines name, before and after.
+func note(tx *db.Tx, what audit.Type, before, after *Journal) {
 	var of id.ID
 	var refs []audit.Reference
 	for _, j := range []*Journal{before, after} {

@@ -95,7 +95,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], 
 		return nil, err
 	}
 	for i := range found.Data {
-		found.Data[i].tell()
+		found.Data[i].describe()
 	}
 	return found, nil
 }
@@ -107,7 +107,7 @@ func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Template, error) {
 func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
 	t, err := byID(ctx, tx, one, false)
 	if err == nil {
-		t.tell()
+		t.describe()
 	}
 	return t, err
 }
@@ -143,7 +143,7 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	tellTemplate(tx, audit.Created, nil, made)
+	note(tx, audit.Created, nil, made)
 	return made, nil
 }
 
@@ -158,7 +158,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 		return nil, err
 	}
 	before := *t
-	before.tell()
+	before.describe()
 	u := &in.Body
 	if u.Date != nil {
 		t.Date = *u.Date
@@ -201,7 +201,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 	if err != nil {
 		return nil, err
 	}
-	tellTemplate(tx, audit.Updated, &before, changed)
+	note(tx, audit.Updated, &before, changed)
 	return changed, nil
 }
 
@@ -229,9 +229,9 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if in.OnLocked == "archive" {
 		archived := *t
 		archived.Status = transaction.Inactive
-		tellTemplate(tx, audit.Updated, t, &archived)
+		note(tx, audit.Updated, t, &archived)
 	} else {
-		tellTemplate(tx, audit.Deleted, t, nil)
+		note(tx, audit.Deleted, t, nil)
 	}
 	return &api.None{}, nil
 }

@@ -59,8 +59,8 @@ func columns() string {
 			and (t.done_through is null or x.recurring_at > t.done_through)) as made`
 }
 
-// tell fills in what follows from the pattern.
-func (t *Template) tell() {
+// describe fills in what follows from the pattern.
+func (t *Template) describe() {
 	t.PatternFormatted = t.Pattern.Format(t.Date)
 	t.NextTransactionInstanceAt = t.next()
 	t.Pattern = t.Pattern.settled(t.Date)

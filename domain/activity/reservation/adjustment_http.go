@@ -126,7 +126,7 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 	if err := removeAdjustment(ctx, tx, in.AdjustmentID); err != nil {
 		return nil, err
 	}
-	tellAdjustment(tx, audit.Deleted, a, nil)
+	noteAdjustment(tx, audit.Deleted, a, nil)
 	return readjusted(ctx, tx, in.ID)
 }
 
@@ -177,7 +177,7 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 	if before == nil {
 		what = audit.Created
 	}
-	tellAdjustment(tx, what, before, a)
+	noteAdjustment(tx, what, before, a)
 	return readjusted(ctx, tx, r.ID)
 }
 

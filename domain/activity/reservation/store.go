@@ -363,9 +363,9 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	if _, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": r.ID}); err != nil {
 		return fmt.Errorf("delete a reservation: %w", err)
 	}
-	tell(tx, audit.Deleted, &gone, nil)
+	note(tx, audit.Deleted, &gone, nil)
 	for i := range adjusted[r.ID] {
-		tellAdjustment(tx, audit.Deleted, &adjusted[r.ID][i], nil)
+		noteAdjustment(tx, audit.Deleted, &adjusted[r.ID][i], nil)
 	}
 	return nil
 }

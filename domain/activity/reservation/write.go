@@ -223,9 +223,9 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	}
 	for _, d := range drafts {
 		if d.before == nil {
-			tell(tx, audit.Created, nil, &d.Reservation)
+			note(tx, audit.Created, nil, &d.Reservation)
 		} else {
-			tell(tx, audit.Updated, d.before, &d.Reservation)
+			note(tx, audit.Updated, d.before, &d.Reservation)
 		}
 	}
 	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
@@ -285,8 +285,8 @@ func viewOf(r *Reservation) any {
 	return v
 }
 
-// tell notes what became of a reservation, which concerns its listing of before and after.
-func tell(tx *db.Tx, what audit.Type, before, after *Reservation) {
+// note notes what became of a reservation, which concerns its listing of before and after.
+func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 	var of id.ID
 	var refs []audit.Reference
 	for _, r := range []*Reservation{before, after} {

@@ -39,7 +39,7 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	for i := range linked {
 		m := &linked[i]
 		stays[i] = *m.ReservationID
-		tellLine(tx, audit.Matched, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID})
+		noteLine(tx, audit.Matched, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID})
 	}
 	return stays, nil
 }
@@ -57,7 +57,7 @@ func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	}
 	for i := range followed {
 		m := &followed[i]
-		tellLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
+		noteLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
 	}
 	return nil
 }

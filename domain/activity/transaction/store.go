@@ -324,7 +324,7 @@ func Unlink(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 		return fmt.Errorf("unlink archived payouts: %w", err)
 	}
 	for i := range freed {
-		tellLine(tx, audit.Updated, &freed[i], map[string]*id.ID{"ownerStatementId": freed[i].OldStatement}, nil)
+		noteLine(tx, audit.Updated, &freed[i], map[string]*id.ID{"ownerStatementId": freed[i].OldStatement}, nil)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, apierr.BadRequest.At(issues...)
 	}
 	if d.Status == Inactive {
-		if err := tellTakenBack(ctx, tx, old); err != nil {
+		if err := noteTakenBack(ctx, tx, old); err != nil {
 			return nil, err
 		}
 	}
@@ -110,19 +110,19 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 	if archive {
-		if err := tellTakenBack(ctx, tx, old); err != nil {
+		if err := noteTakenBack(ctx, tx, old); err != nil {
 			return err
 		}
 		archived := *old
 		archived.Status = Inactive
-		tell(tx, audit.Updated, old, &archived)
+		note(tx, audit.Updated, old, &archived)
 		_, err = tx.Exec(ctx, `update transaction set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 			db.Args{"team": tx.Team, "id": one, "now": tx.Now})
 	} else {
-		if err := tellUnopened(ctx, tx, one); err != nil {
+		if err := noteUnopened(ctx, tx, one); err != nil {
 			return err
 		}
-		tell(tx, audit.Deleted, old, nil)
+		note(tx, audit.Deleted, old, nil)
 		err = remove(ctx, tx, one)
 	}
 	if err != nil {
@@ -166,9 +166,9 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 	}
 	for _, d := range drafts {
 		if d.old == nil {
-			tell(tx, audit.Created, nil, d.after())
+			note(tx, audit.Created, nil, d.after())
 		} else {
-			tell(tx, audit.Updated, d.old, d.after())
+			note(tx, audit.Updated, d.old, d.after())
 		}
 	}
 	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {

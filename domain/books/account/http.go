@@ -107,12 +107,12 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if err != nil {
 		return nil, err
 	}
-	tellReassigned(tx, a.ID, before, after)
+	noteReassigned(tx, a.ID, before, after)
 	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
-// tellReassigned notes what other accounts than the one that was written play now.
-func tellReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
+// noteReassigned notes what other accounts than the one that was written play now.
+func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
 	type parts struct {
 		Assignments []Assignment `json:"assignments"`
 	}

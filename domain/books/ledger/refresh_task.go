@@ -86,7 +86,7 @@ func (n Noun) tasks(ids []id.ID, args RefreshArgs) (tasks []operation.Task) {
 
 // Handlers are the work of the tasks that derive journals of the noun.
 func (s *Source) Handlers() map[job.Kind]job.Handler {
-	h := operation.Outside(10*time.Minute, s.work).InBulk()
+	h := operation.External(10*time.Minute, s.work).InBulk()
 	settle := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		if err := settle(ctx, tx, j, cause); err != nil {

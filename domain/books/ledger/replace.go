@@ -121,12 +121,12 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	if err := write(ctx, tx, gone, added); err != nil {
 		return Change{}, err
 	}
-	tellEffects(tx, of.noun, gone, added)
+	noteEffects(tx, of.noun, gone, added)
 	return change, settle(ctx, tx, of, skipped)
 }
 
-// tellEffects notes what became of the entries of each source.
-func tellEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
+// noteEffects notes what became of the entries of each source.
+func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	effects := map[id.ID]*audit.Effect{}
 	count := func(postings []Posting, sign int64) {
 		for i := range postings {

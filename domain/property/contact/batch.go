@@ -66,8 +66,8 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 			return nil, fmt.Errorf("write contacts: %w", conflict(err))
 		}
 	}
-	for _, tell := range b.tell {
-		tell()
+	for _, announce := range b.tell {
+		announce()
 	}
 	return &b.out, nil
 }
@@ -113,7 +113,7 @@ func (b *batcher) add(index int, item *BatchItem) {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
-	b.tell = append(b.tell, func() { tell(b.tx, old, c, &item.Update) })
+	b.tell = append(b.tell, func() { note(b.tx, old, c, &item.Update) })
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
 }
 

@@ -118,12 +118,12 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
-	tell(tx, old, c, in)
+	note(tx, old, c, in)
 	return one(ctx, tx, c.ID)
 }
 
-// tell notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are compared.
-func tell(tx *db.Tx, old *stored, c *Contact, in *Update) {
+// note notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are compared.
+func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 	if old == nil {
 		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, c)
 		return

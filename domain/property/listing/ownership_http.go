@@ -228,7 +228,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 		if err := checkStatements(&was, ended, statements); err != nil {
 			return err
 		}
-		tellEnd(tx, &was, ended.EndAt)
+		noteEnd(tx, &was, ended.EndAt)
 	}
 	return savePeriod(ctx, tx, old, p, ended)
 }

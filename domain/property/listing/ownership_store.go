@@ -136,8 +136,8 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 	return issues, nil
 }
 
-// tellPeriod notes what became of a period, which concerns its listing and those who own it before or after.
-func tellPeriod(tx *db.Tx, what audit.Type, before, after *Period) {
+// notePeriod notes what became of a period, which concerns its listing and those who own it before or after.
+func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	var refs []audit.Reference
 	one := after
 	for _, p := range []*Period{before, after} {
@@ -198,15 +198,15 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	if isNew {
 		what = audit.Created
 	}
-	tellPeriod(tx, what, old, p)
+	notePeriod(tx, what, old, p)
 	return nil
 }
 
-// tellEnd notes that a period ends on another day now.
-func tellEnd(tx *db.Tx, p *Period, end *day.Day) {
+// noteEnd notes that a period ends on another day now.
+func noteEnd(tx *db.Tx, p *Period, end *day.Day) {
 	after := *p
 	after.EndAt = end
-	tellPeriod(tx, audit.Updated, p, &after)
+	notePeriod(tx, audit.Updated, p, &after)
 }
 
 // periodUsage lists what keeps a period from being deleted.
@@ -233,9 +233,9 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("delete ownership period: %w", err)
 	}
-	tellPeriod(tx, audit.Deleted, p, nil)
+	notePeriod(tx, audit.Deleted, p, nil)
 	if extended != nil {
-		tellEnd(tx, extended, p.EndAt)
+		noteEnd(tx, extended, p.EndAt)
 	}
 	return nil
 }
@@ -252,6 +252,6 @@ func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
 	if err != nil {
 		return fmt.Errorf("archive ownership period: %w", err)
 	}
-	tellEnd(tx, p, end)
+	noteEnd(tx, p, end)
 	return nil
 }

@@ -154,7 +154,7 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	}
 	audit.Note(tx, audit.Deleted, audit.Listing, l.ID, l, nil)
 	for i := range periods[l.ID] {
-		tellPeriod(tx, audit.Deleted, &periods[l.ID][i], nil)
+		notePeriod(tx, audit.Deleted, &periods[l.ID][i], nil)
 	}
 	return tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from listing_ownership_period where team_id = @team and listing_id = @id`, Args: args},

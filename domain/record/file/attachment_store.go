@@ -84,8 +84,8 @@ func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	return nil
 }
 
-// TellAttached notes which attachments a transaction took on and which it gave up.
-func TellAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
+// NoteAttached notes which attachments a transaction took on and which it gave up.
+func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 	type view struct {
 		TransactionID id.ID `json:"transactionId"`
 	}

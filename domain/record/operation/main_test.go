@@ -111,7 +111,7 @@ func handlers() map[job.Kind]job.Handler {
 			}
 			return t.outcome(ctx, run)
 		}),
-		apitest.Kind("toy.outside"): operation.Outside(time.Minute, func(ctx context.Context, _ *db.DB, _ db.Scope, run operation.Run, t task) (db.Work, error) {
+		apitest.Kind("toy.outside"): operation.External(time.Minute, func(ctx context.Context, _ *db.DB, _ db.Scope, run operation.Run, t task) (db.Work, error) {
 			if err := t.outcome(ctx, run); err != nil {
 				return nil, err
 			}

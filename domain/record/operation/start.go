@@ -105,9 +105,9 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 	}}
 }
 
-// Outside makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
+// External makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
 // must be written when the task settles. It runs at least once.
-func Outside[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
+func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
 		if err := json.Unmarshal(j.Args, &args); err != nil {

@@ -72,7 +72,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		})
 	})
 
-	task := operation.Outside(taskTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
+	task := operation.External(taskTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
 		done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
 		return done, outlasting(run, err)
 	}).OnOutside().In(job.Rendering)

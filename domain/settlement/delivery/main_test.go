@@ -60,7 +60,7 @@ type fixture struct {
 	*world.World
 	t             *testing.T
 	box           *outbox
-	outside       app.Outside
+	outside       app.External
 	ada, ben      id.ID
 	cleo          id.ID
 	villa, hut    world.Listing
@@ -71,7 +71,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, box: &outbox{}}
-	f.World = world.New(t, func(o *app.Outside) {
+	f.World = world.New(t, func(o *app.External) {
 		o.Mail = f.box
 		f.outside = *o
 	})

@@ -220,8 +220,8 @@ func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 // chosen is that a listing has a layout as its own.
 type chosen struct{ LayoutID, ListingID id.ID }
 
-// tell notes that a listing has the layout as its own now, or no more.
-func (c chosen) tell(tx *db.Tx, had, has bool) {
+// note notes that a listing has the layout as its own now, or no more.
+func (c chosen) note(tx *db.Tx, had, has bool) {
 	view := func(is bool) any { return map[string]any{"listings": map[string]bool{c.ListingID.String(): is}} }
 	audit.Note(tx, audit.Updated, audit.StatementLayout, c.LayoutID, view(had), view(has), audit.Ref(audit.RoleListing, audit.Listing, c.ListingID))
 }
@@ -244,10 +244,10 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 		return fmt.Errorf("assign a statement layout: %w", err)
 	}
 	for _, c := range left {
-		c.tell(tx, true, false)
+		c.note(tx, true, false)
 	}
 	for _, c := range taken {
-		c.tell(tx, false, true)
+		c.note(tx, false, true)
 	}
 	return nil
 }

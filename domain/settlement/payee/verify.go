@@ -41,7 +41,7 @@ func (r *refusedError) Unwrap() error { return r.error }
 // handlers are the jobs of payment methods.
 func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	v := verifier{box: box, open: open}
-	h := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+	h := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return v.verify(ctx, d, scope, args.MethodID)
 	}).OnOutside()
 	// The operation fails together with what its failure says of the method and the connection.

@@ -166,7 +166,7 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	if err != nil {
 		return fmt.Errorf("keep payments: %w", err)
 	}
-	tell(tx, kept)
+	note(tx, kept)
 	return nil
 }
 

@@ -178,7 +178,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	if err != nil {
 		return nil, fmt.Errorf("release payments: %w", err)
 	}
-	tell(tx, released)
+	note(tx, released)
 	var tasks []operation.Task
 	batches := map[id.ID]bool{}
 	resources := []operation.Resource{{Type: operation.Connection, ID: a.ConnectionID, Role: operation.Source}}

@@ -238,7 +238,7 @@ func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App
 	if err != nil {
 		return fmt.Errorf("mark payments as sending: %w", err)
 	}
-	tell(tx, sending)
+	note(tx, sending)
 	return nil
 }
 

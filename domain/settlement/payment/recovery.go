@@ -154,7 +154,7 @@ func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 
 // recovery makes the handler: however a recovery ends, the payment can be recovered again afterwards.
 func (s *Service) recovery() job.Handler {
-	h := operation.Outside(recoverTime, s.recover).OnOutside()
+	h := operation.External(recoverTime, s.recover).OnOutside()
 	giveUp := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args recoverArgs

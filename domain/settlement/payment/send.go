@@ -41,7 +41,7 @@ const (
 
 // handlers are the jobs of the package: sending batches, and recovering payments.
 func (s *Service) handlers() map[job.Kind]job.Handler {
-	send := operation.Outside(sendTime, s.send).OnOutside()
+	send := operation.External(sendTime, s.send).OnOutside()
 	giveUp := send.Exhausted
 	send.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args sendArgs

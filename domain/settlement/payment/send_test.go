@@ -128,7 +128,7 @@ func (w *till) request(orders []payment.Order) (ids []id.ID) {
 // worker runs the team's jobs until stop, which kills it: what it was doing ends at once, and goes back to the queue.
 func (w *till) worker() (stop func()) {
 	ctx, cancel := context.WithCancel(w.tb.Context())
-	parts := app.Parts(app.Outside{Providers: open, Box: w.Box, Store: w.store}, app.Config{})
+	parts := app.Parts(app.External{Providers: open, Box: w.Box, Store: w.store}, app.Config{})
 	j := job.NewWorker(job.Config{
 		DB: w.DB, Log: slog.New(slog.NewTextHandler(w.tb.Output(), nil)), Workers: 2, Handlers: parts.Handlers, Poll: 5 * time.Millisecond, Only: w.ID,
 	})

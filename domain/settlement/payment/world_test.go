@@ -45,7 +45,7 @@ const funded = 100_000_00
 func newTill(tb testing.TB) *till {
 	tb.Helper()
 	w := &till{tb: tb, bank: &bank{held: map[string][]*slip{}}}
-	w.World = world.New(tb, func(o *app.Outside) { o.Providers, w.store = open, o.Store })
+	w.World = world.New(tb, func(o *app.External) { o.Providers, w.store = open, o.Store })
 	w.connection = w.connect("payProvider", w.bank)
 	w.owner, w.vendor = w.Contact("owner", "Ada"), w.Contact("vendor", "Fix-It")
 	w.method(w.owner, "verified", true)

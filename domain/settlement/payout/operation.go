@@ -22,8 +22,8 @@ var (
 // handlers are the jobs of payout operations.
 func handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
-		RecordKind:  operation.Outside(10*time.Minute, task(recordTask)),
-		PreviewKind: operation.Outside(10*time.Minute, task(previewTask)),
+		RecordKind:  operation.External(10*time.Minute, task(recordTask)),
+		PreviewKind: operation.External(10*time.Minute, task(previewTask)),
 	}
 }
 

@@ -63,7 +63,7 @@ func (*teller) Cancel(context.Context, string) (pay.Outcome, error) {
 func newPayingHouse(t *testing.T, states map[money.Cents]pay.State) (h *house, c id.ID) {
 	t.Helper()
 	p := &teller{states: states, seen: map[string]pay.Outcome{}}
-	w := world.New(t, func(o *app.Outside) {
+	w := world.New(t, func(o *app.External) {
 		o.Providers = func(*connection.Connection) (pay.Provider, error) { return p, nil }
 	})
 	h = furnish(w)

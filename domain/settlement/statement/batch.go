@@ -96,7 +96,7 @@ type batchArgs struct {
 
 // handlers are the jobs of the package.
 func handlers() map[job.Kind]job.Handler {
-	h := operation.Outside(time.Hour, batchPart)
+	h := operation.External(time.Hour, batchPart)
 	return map[job.Kind]job.Handler{batchTask: h.InBulk(), historicTask: historicHandler()}
 }
 

@@ -179,7 +179,7 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 		return nil, fmt.Errorf("read statement lines: %w", err)
 	}
 	for of, own := range out {
-		words[of].tellEntries(own)
+		words[of].describeEntries(own)
 	}
 	return out, nil
 }
@@ -282,7 +282,7 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 
 // detailsOf tells statements whole, in as many queries as one takes.
 func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
-	statements, err := tell(ctx, tx, rows, asOwner)
+	statements, err := present(ctx, tx, rows, asOwner)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]ro
 // Each hands all selected statements to f in their order, without their lines.
 func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
 	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
-		statements, err := tell(ctx, tx, rows, tx.Actor.Owner != nil)
+		statements, err := present(ctx, tx, rows, tx.Actor.Owner != nil)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ type WithLines struct {
 // statements take a constant number of queries.
 func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLines) error) error {
 	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
-		statements, err := tell(ctx, tx, rows, true)
+		statements, err := present(ctx, tx, rows, true)
 		if err != nil {
 			return err
 		}

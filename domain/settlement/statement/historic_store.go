@@ -225,12 +225,12 @@ func storeHistoric(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledg
 	if err != nil {
 		return fmt.Errorf("store imported statements: %w", err)
 	}
-	tellImported(tx, all)
+	noteImported(tx, all)
 	return storeHistoricShares(ctx, tx, all)
 }
 
-// tellImported notes what imported statements say now, in place of what they said before.
-func tellImported(tx *db.Tx, all []*arrival) {
+// noteImported notes what imported statements say now, in place of what they said before.
+func noteImported(tx *db.Tx, all []*arrival) {
 	type view struct {
 		ListingID  id.ID              `json:"listingId"`
 		Status     Status             `json:"status"`

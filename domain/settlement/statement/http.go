@@ -169,7 +169,7 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	statements, err := tell(ctx, tx, rows, false)
+	statements, err := present(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 		r.ID, r.ShortRef, r.Status, r.PublishedAt = id.Zero, nil, Draft, nil
 		rows = []row{*r}
 	}
-	statements, err := tell(ctx, tx, rows, false)
+	statements, err := present(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 	if err != nil {
 		return nil, err
 	}
-	statements, histories, err := tellWith(ctx, tx, rows, false)
+	statements, histories, err := presentWith(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}

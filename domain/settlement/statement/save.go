@@ -206,7 +206,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 			return err
 		}
 		for i := range drafts {
-			tellSaved(tx, &drafts[i], in.to)
+			noteSaved(tx, &drafts[i], in.to)
 		}
 	}
 	if told := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(told) > 0 {
@@ -223,7 +223,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 			if in.to == Published {
 				what = audit.Published
 			}
-			tellMoved(tx, what, &saved[i], in.to)
+			noteMoved(tx, what, &saved[i], in.to)
 		}
 	}
 	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
@@ -243,13 +243,13 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		if withdrawn[i].Status == Published {
 			what = audit.Reopened
 		}
-		tellMoved(tx, what, &withdrawn[i], Draft)
+		noteMoved(tx, what, &withdrawn[i], Draft)
 	}
 	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
 }
 
-// tellSaved notes that a draft was saved, with the figures that it says now.
-func tellSaved(tx *db.Tx, r *row, to Status) {
+// noteSaved notes that a draft was saved, with the figures that it says now.
+func noteSaved(tx *db.Tx, r *row, to Status) {
 	what := audit.Created
 	if to == Published {
 		what = audit.Published
@@ -259,8 +259,8 @@ func tellSaved(tx *db.Tx, r *row, to Status) {
 	}, references(r)...)
 }
 
-// tellMoved notes that a saved statement has another status; back in draft it says what its entries come to.
-func tellMoved(tx *db.Tx, what audit.Type, r *row, to Status) {
+// noteMoved notes that a saved statement has another status; back in draft it says what its entries come to.
+func noteMoved(tx *db.Tx, what audit.Type, r *row, to Status) {
 	type view struct {
 		Status Status `json:"status"`
 	}

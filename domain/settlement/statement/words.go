@@ -99,8 +99,8 @@ func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, erro
 	return out, nil
 }
 
-// tell puts a statement in its words.
-func (w *Words) tell(s *Statement) {
+// present puts a statement in its words.
+func (w *Words) describe(s *Statement) {
 	if w == nil {
 		return
 	}
@@ -113,8 +113,8 @@ func (w *Words) tell(s *Statement) {
 	}
 }
 
-// tellEntries puts the entries of a statement in its words, and in the order that they had by them.
-func (w *Words) tellEntries(entries []entry) {
+// describeEntries puts the entries of a statement in its words, and in the order that they had by them.
+func (w *Words) describeEntries(entries []entry) {
 	if w == nil {
 		return
 	}

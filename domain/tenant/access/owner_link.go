@@ -80,7 +80,7 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 	if made == 0 {
 		return nil, ErrNotOpen
 	}
-	tellLink(tx, audit.Created, n.ID, nil, linkView{statement, contact, &n.ExpiresAt})
+	noteLink(tx, audit.Created, n.ID, nil, linkView{statement, contact, &n.ExpiresAt})
 	return n, nil
 }
 
@@ -91,8 +91,8 @@ type linkView struct {
 	ExpiresAt   *day.Instant `json:"expiresAt"`
 }
 
-// tellLink notes what became of a link, which is seen by one of two views.
-func tellLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
+// noteLink notes what became of a link, which is seen by one of two views.
+func noteLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
 	var refs []audit.Reference
 	for _, view := range []any{before, after} {
 		if v, seen := view.(linkView); seen {
@@ -133,7 +133,7 @@ func RevokeOwnerLink(ctx context.Context, tx *db.Tx, statement, link id.ID) erro
 	if len(was) == 0 {
 		return apierr.NotFound
 	}
-	tellLink(tx, audit.Deleted, link, was[0], nil)
+	noteLink(tx, audit.Deleted, link, was[0], nil)
 	return team.Announce(ctx, tx)
 }
 

@@ -41,7 +41,7 @@ var pathParameter = regexp.MustCompile(`\{\w+\}`)
 func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	routes := app.Parts(app.Outside{}, app.Config{}).Endpoints
+	routes := app.Parts(app.External{}, app.Config{}).Endpoints
 	w.server = api.NewServer(api.Config{
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",

@@ -34,7 +34,7 @@ var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers are the jobs of connections.
 func handlers(open Opener) map[job.Kind]job.Handler {
-	connect := operation.Outside(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+	connect := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, open, args.ConnectionID)
 	})
 	connect.TryFor = connectFor

@@ -183,7 +183,7 @@ func watchChanges(ctx context.Context, url string) error {
 	for _, table := range tables {
 		_, isRecord := records[table]
 		if _, isDerived := derived[table]; isRecord == isDerived {
-			return fmt.Errorf("the table %s must be in one of the lists of platform/apitest/told.go: does a caller see what its rows say?", table)
+			return fmt.Errorf("the table %s must be in one of the lists of platform/apitest/events.go: does a caller see what its rows say?", table)
 		}
 	}
 	_, err = conn.Exec(ctx, watchScript)

@@ -27,8 +27,8 @@ const toldColumns = `p.id, p.transaction_id, p.contact_id, p.connection_id, o.st
 	o.provider_ref as old_provider_ref, p.provider_ref, o.failure_code as old_failure, p.failure_code as failure, o.issues as old_issues, p.issues,
 	o.settled_at as old_settled, p.settled_at as settled, o.recovered_at as old_recovered, p.recovered_at as recovered, o.sent_at as old_sent, p.sent_at as sent`
 
-// tell notes what became of payments.
-func tell(tx *db.Tx, all []told) {
+// note notes what became of payments.
+func note(tx *db.Tx, all []told) {
 	type view struct {
 		Status      Status          `json:"status"`
 		Date        day.Day         `json:"date"`

@@ -58,8 +58,8 @@ func (d *draft) after() *Transaction {
 	return &t
 }
 
-// tell notes what became of a transaction and of its attachments. It concerns all that its lines name, before and after.
-func tell(tx *db.Tx, what audit.Type, before, after *Transaction) {
+// note notes what became of a transaction and of its attachments. It concerns all that its lines name, before and after.
+func note(tx *db.Tx, what audit.Type, before, after *Transaction) {
 	var of id.ID
 	var refs []audit.Reference
 	var held, holds []id.ID
@@ -82,7 +82,7 @@ func tell(tx *db.Tx, what audit.Type, before, after *Transaction) {
 	if after != nil {
 		holds = after.AttachmentIDs
 	}
-	file.TellAttached(tx, of, held, holds)
+	file.NoteAttached(tx, of, held, holds)
 }
 
 // moved is a line that another record's change has moved.
@@ -92,8 +92,8 @@ type moved struct {
 	ReservationID, OldStatement *id.ID
 }
 
-// tellLine notes what became of a line of a stored transaction.
-func tellLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id.ID) {
+// noteLine notes what became of a line of a stored transaction.
+func noteLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id.ID) {
 	line := func(fields map[string]*id.ID) any {
 		return map[string]any{"lines": map[string]any{m.LineID.String(): fields}}
 	}
@@ -102,9 +102,9 @@ func tellLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id
 		audit.Ref(audit.RoleStatement, audit.Statement, m.OldStatement))
 }
 
-// tellTakenBack notes what archiving a transaction does to a payment of it that waits for a second person: the database takes it back with the
+// noteTakenBack notes what archiving a transaction does to a payment of it that waits for a second person: the database takes it back with the
 // transaction (migration 28).
-func tellTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
+func noteTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
 	waiting, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and transaction_id = @id and status = 'awaitingApproval'`,
 		db.Args{"team": tx.Team, "id": t.ID})
 	if err != nil {
@@ -120,8 +120,8 @@ func tellTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
 	return nil
 }
 
-// tellUnopened notes that bank accounts which a transaction opened are opened by none once it is deleted.
-func tellUnopened(ctx context.Context, tx *db.Tx, transaction id.ID) error {
+// noteUnopened notes that bank accounts which a transaction opened are opened by none once it is deleted.
+func noteUnopened(ctx context.Context, tx *db.Tx, transaction id.ID) error {
 	opened, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_opening_transaction_id = @id`,
 		db.Args{"team": tx.Team, "id": transaction})
 	if err != nil {

@@ -27,14 +27,14 @@ type told struct {
 	asOwner bool
 }
 
-// tell makes statements of rows: figures of saved ones are stored, those of drafts are added up now.
-func tell(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
-	out, _, err := tellWith(ctx, tx, rows, asOwner)
+// present makes statements of rows: figures of saved ones are stored, those of drafts are added up now.
+func present(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
+	out, _, err := presentWith(ctx, tx, rows, asOwner)
 	return out, err
 }
 
-// tellWith gives the histories that the statements were told from as well.
-func tellWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
+// presentWith gives the histories that the statements were told from as well.
+func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
 		return out, nil, nil
@@ -160,7 +160,7 @@ func (t *told) statement(r *row) Statement {
 	if found := t.issues[s.ID]; len(found) > 0 {
 		s.Issues = found
 	}
-	t.kept[r.ID].Words.tell(&s)
+	t.kept[r.ID].Words.describe(&s)
 	if !t.asOwner {
 		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
 		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
@@ -187,7 +187,7 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	if err != nil {
 		return nil, err
 	}
-	statements, err := tell(ctx, tx, rows.Data, asOwner || tx.Actor.Owner != nil)
+	statements, err := present(ctx, tx, rows.Data, asOwner || tx.Actor.Owner != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// tellTemplate notes what became of a recurring template.
-func tellTemplate(tx *db.Tx, what audit.Type, before, after *Template) {
+// note notes what became of a recurring template.
+func note(tx *db.Tx, what audit.Type, before, after *Template) {
 	type view struct {
 		*Template
 
