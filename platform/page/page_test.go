@@ -19,10 +19,18 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
+var sorts = page.Sorts{{Name: "name", Expr: "name", Text: true}, {Name: "email", Expr: "email", Text: true, Nullable: true}, {Name: "createdAt", Expr: "created_at"}}
+
+// personSort is an order of people, declared as lists declare theirs.
+type personSort string
+
+// Enum lists the orders.
+func (personSort) Enum() []string { return sorts.Enum() }
+
 type input struct {
 	page.Params
-	Sort   string `query:"sort" enum:"name,-name,email,-email,createdAt,-createdAt" default:"name"`
-	Search string `query:"search"`
+	Sort   personSort `query:"sort" default:"name"`
+	Search string     `query:"search"`
 }
 
 // Person is a row of contact.
@@ -36,7 +44,7 @@ type Person struct {
 func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], error) {
 	q := page.Query{
 		Columns: `id, name, email, @caller::text as caller`, From: "contact", ID: "id", Default: "name", Args: db.Args{"caller": tx.Actor.User.String()},
-		Sorts: page.Sorts{{Name: "name", Expr: "name", Text: true}, {Name: "email", Expr: "email", Text: true, Nullable: true}, {Name: "createdAt", Expr: "created_at"}},
+		Sorts: sorts,
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
 	if in.Search != "" {
