@@ -230,7 +230,12 @@ func TestStatementExists(t *testing.T) {
 			t.Errorf("context of %s", r.Body)
 		}
 	}
-	b.newPeriod(b.newListing("Cabin"), nil)
+	cabin := b.newPeriod(b.newListing("Cabin"), nil)
+	named := b.Post("/statements", map[string]any{"month": "2026-01", "listingPeriodIds": []id.ID{cabin, b.period}}).
+		WantError(apierr.CodeConflict, apierr.ReasonStatementExists)
+	if got := named.String("context.statementIds"); got != `["`+january+`"]` {
+		t.Errorf("a period that is named beside a draft is refused for %s", got)
+	}
 	if n := b.Post("/statements", map[string]any{"month": "2026-01"}).Want(201).Len("data"); n != 1 {
 		t.Errorf("saved %d statements, want the one that was a draft", n)
 	}
