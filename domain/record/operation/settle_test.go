@@ -122,8 +122,9 @@ func TestFailedOnlyWhenEveryTaskHasSettled(t *testing.T) {
 	}
 }
 
-// The first attempt loses its lease in the middle of its work, a second one does the work, then the first goes on.
-// Proves: OPEN-06, OPS-86.
+// The first attempt loses its lease in the middle of its work, a second one does the work, then the first goes on. The
+// operation has started with the first.
+// Proves: OPEN-06, OPS-19, OPS-86.
 func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 	t.Parallel()
 	for _, outside := range []bool{false, true} {
@@ -134,7 +135,7 @@ func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 			other, openOther := newGate(t)
 			one := x.start(object{"type": "export", "tasks": []object{{"note": "n", "gate": name, "gateFirst": true, "outside": outside}, {"gate": other}}})
 			x.worker()
-			x.until(one, "running")
+			started := x.until(one, "running").String("startedAt")
 			x.Exec(`update job set due_at = clock_timestamp() where team_id = @team and args ->> 'gateFirst' = 'true'`, nil)
 			for deadline := time.Now().Add(2 * time.Minute); x.notes("n") == 0; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -143,8 +144,12 @@ func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 			}
 			open()
 			time.Sleep(100 * time.Millisecond)
-			if r := x.read(one); r.String("status") != "running" || x.notes("n") != 1 {
+			r := x.read(one)
+			if r.String("status") != "running" || x.notes("n") != 1 {
 				t.Fatalf("after both attempts %d notes: %s", x.notes("n"), r.Body)
+			}
+			if got := r.String("startedAt"); started == "null" || got != started {
+				t.Errorf("the attempt that landed moved the start from %s to %s", started, got)
 			}
 			openOther()
 			if r := x.until(one, "completed", "failed"); r.String("status") != "completed" || x.notes("n") != 1 {
