@@ -57,6 +57,10 @@ func TestUploadAndDownload(t *testing.T) {
 	if w.rows("file_draft") != "0" || bytesIn(t, store) != 1 {
 		t.Error("more than the file was left")
 	}
+	long := "%PDF-1.7\n" + strings.Repeat("x", 100_000) // its beginning tells the type
+	if got := w.Get(attachments + w.upload(paper("a.pdf", "application/pdf", long)).Want(201).String("id") + "/download").Want(200); string(got.Body) != long {
+		t.Errorf("of %d bytes %d are downloaded", len(long), len(got.Body))
+	}
 }
 
 // A request for thousands of ranges gets the whole: behind an object store each would be a request of its own.
