@@ -103,6 +103,9 @@ func TestSummaryPaths(t *testing.T) {
 			"startAt": "2026-01-20", "endAt": "2026-01-20", "search": "bEN Ω", "columns": world.Array{"name", "netRevenue", "currency"},
 		}},
 		{name: "owner_summaries_detailed", path: path + "/csv/detailed", selector: months},
+		{name: "owner_summaries_detailed_chosen", path: path + "/csv/detailed", selector: world.Object{
+			"startAt": "2026-01", "endAt": "2026-01", "search": "bEN Ω", "columns": world.Array{"split", "name", "listing", "netRevenue", "currency"},
+		}},
 		{name: "owner_summary", path: ben + "/csv", selector: months},
 		{name: "owner_summary_chosen", path: ben + "/csv", selector: world.Object{
 			"startAt": "2026-01", "endAt": "2026-01", "viewAs": "owner", "columns": world.Array{"layoutColumns", "listing", "currency"},
@@ -115,7 +118,7 @@ func TestSummaryPaths(t *testing.T) {
 // A selection that names an ownership period without an owner, a contact of another team, and one that contradicts itself are refused in
 // both modes before anything is queued; another team's names select nothing.
 //
-// Proves: EXP-21, EXP-23, EXP-24, EXP-25.
+// Proves: EXP-21, EXP-23, EXP-24, EXP-25, OPEN-47.
 func TestStatementSelectionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	g, other := newGoldenTeam(t), world.New(t)
