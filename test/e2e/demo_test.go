@@ -119,7 +119,7 @@ func published(t *testing.T, c *client) {
 	if again := c.get("/contacts?bar=2").want(400).text("links.schema"); again != schema {
 		t.Errorf("the schema moved from %s to %s", schema, again)
 	}
-	if changes := string(open.get(c.base + "/changelog").want(200).body); !strings.Contains(changes, "2026-") {
+	if changes := string(open.get(c.base + "/changelog").want(200).body); !strings.Contains(changes, "\n## 2026-") {
 		t.Errorf("the changelog has no dates: %s", changes)
 	}
 	open.get(c.base + "/docs").want(200)
