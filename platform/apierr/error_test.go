@@ -78,7 +78,7 @@ func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 	}
 }
 
-// Proves: ERR-07, ERR-13, ERR-14.
+// Proves: ERR-02, ERR-07, ERR-13, ERR-14.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	const plain = `{"code":"FORBIDDEN","reason":"booksClosed","message":"The books of this date are closed","issues":[]}`

@@ -83,6 +83,8 @@ func TestWriteEndsAsItsWorkDoes(t *testing.T) {
 	wantStored(t, x, "lazily write")
 }
 
+// What was answered is on the disk, so an operation that was acknowledged outlives a crash of the database.
+// Proves: OPS-82.
 func TestOnlyLazyWritesDoNotWaitForTheDisk(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
