@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// Proves: PAG-06, PAG-07, OPEN-30.
+// Proves: PAG-06, PAG-07.
 func TestCursorsLeadThroughAList(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

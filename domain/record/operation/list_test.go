@@ -149,6 +149,9 @@ func (x *toy) compare(when string, q query, all []past, limit int) {
 			x.t.Fatalf("%s, %s: total %d, want %d", when, q, r.Int("total"), len(ids))
 		}
 		got = append(got, idsOf(x.t, r)...)
+		if more := len(got) < len(ids); more != (r.Value("nextCursor") != nil) {
+			x.t.Fatalf("%s, %s: nextCursor %v after %d of %d", when, q, r.Value("nextCursor"), len(got), len(ids))
+		}
 		if next = ""; r.Value("nextCursor") != nil {
 			if r.Len("items") != limit {
 				x.t.Fatalf("%s, %s: a page of %d before the last", when, q, r.Len("items"))
