@@ -111,6 +111,7 @@ func TestUndeclaredQueryRefused(t *testing.T) {
 		{"sort=phone", "enum", "sort"},
 		{"sort=%2Bname", "enum", "sort"},
 		{"sort=created_desc", "enum", "sort"},
+		{"sort=name_desc", "enum", "sort"},
 		{"sortBy=name", "unknownParameter", "sortBy"},
 		{"sortDirection=desc", "unknownParameter", "sortDirection"},
 		{"foo=1", "unknownParameter", "foo"},
