@@ -8,12 +8,14 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"stayledger/platform/apitest"
 	"stayledger/platform/golden"
 	"stayledger/platform/id"
 	"stayledger/test/world"
@@ -90,11 +92,16 @@ func newGoldenTeam(t *testing.T) *goldenTeam {
 // fetch follows a link or downloads a file.
 func (g *goldenTeam) fetch(t *testing.T, address string) []byte {
 	t.Helper()
+	return g.download(t, address).Body
+}
+
+func (g *goldenTeam) download(t *testing.T, address string) *apitest.Response {
+	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Get(u.RequestURI()).Want(200).Body
+	return g.Get(u.RequestURI()).Want(200)
 }
 
 // query writes a selection as a GET has it.
@@ -145,7 +152,9 @@ func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 			if err := json.Unmarshal(get.Want(200).Body, &keys); err != nil || !slices.Equal(slices.Sorted(maps.Keys(keys)), []string{"expiresAt", "url"}) {
 				t.Errorf("%s: link %s", c.name, get.Body)
 			}
-			linked = g.fetch(t, get.String("url"))
+			file := g.download(t, get.String("url"))
+			c.wantType(t, file)
+			linked = file.Body
 		}
 		if g.operations() != before {
 			t.Errorf("%s: the GET changed operations", c.name)
@@ -155,11 +164,24 @@ func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 		if done.String("status") != "completed" {
 			t.Fatalf("%s: %s", c.name, done.Body)
 		}
-		file := g.fetch(t, done.String("resources.0.url"))
-		if linked != nil && !bytes.Equal(linked, file) {
+		file := g.download(t, done.String("resources.0.url"))
+		c.wantType(t, file)
+		if linked != nil && !bytes.Equal(linked, file.Body) {
 			t.Errorf("%s: the modes give different bytes", c.name)
 		}
-		g.compare(t, c, file)
+		g.compare(t, c, file.Body)
+	}
+}
+
+// wantType holds a file to the format that its path is named for.
+func (c *pathCase) wantType(t *testing.T, file *apitest.Response) {
+	t.Helper()
+	want := map[string][2]string{
+		"csv": {"text/csv; charset=utf-8", ".csv"}, "pdf": {"application/pdf", ".pdf"}, "batch": {"application/zip", ".zip"}, "detailed": {"text/csv; charset=utf-8", ".csv"},
+	}[path.Base(c.path)]
+	kind, name := file.Header.Get("Content-Type"), file.Header.Get("Content-Disposition")
+	if kind != want[0] || !strings.HasSuffix(strings.Trim(name, `"`), want[1]) {
+		t.Errorf("%s: the file is %s, %s", c.name, kind, name)
 	}
 }
 
