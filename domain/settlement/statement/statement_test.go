@@ -104,6 +104,9 @@ func TestPaidStatement(t *testing.T) {
 		b.Delete("/statements/" + january + "?onLocked=unlockAndDelete"),
 	} {
 		refused.WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
+		if refused.ID("context.statementIds.0").String() != january || refused.ID("context.transactionIds.0") != payout {
+			t.Errorf("the payout is not named in %s", refused.Body)
+		}
 	}
 }
 
