@@ -107,7 +107,7 @@ func (p *past) layoutOf(name string, codes ...string) world.Object {
 	}
 }
 
-// Proves: HST-31, HST-32, HST-39.
+// Proves: HST-31, HST-32, HST-39, OPEN-52.
 func TestTheLayoutIsFrozen(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)

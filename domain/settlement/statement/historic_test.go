@@ -272,7 +272,7 @@ func TestTheReferenceOfALiveStatement(t *testing.T) {
 
 // An import belongs to its listing: its reference replaces nothing of another one.
 //
-// Proves: HST-44, HST-47.
+// Proves: HST-44, HST-47, OPEN-52.
 func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
@@ -301,7 +301,7 @@ func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 	p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
 }
 
-// Proves: HST-28, HST-48, HST-49.
+// Proves: HST-28, HST-48, HST-49, OPEN-52.
 func TestDaysOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
@@ -337,7 +337,7 @@ func TestDaysOfImports(t *testing.T) {
 	p.Post(historic, with(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
 }
 
-// Proves: HST-19, HST-30, HST-50, HST-51.
+// Proves: HST-19, HST-30, HST-50, HST-51, OPEN-52.
 func TestPayoutsAreSplit(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
