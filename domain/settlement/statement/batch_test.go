@@ -80,6 +80,32 @@ func TestABatchOfStatements(t *testing.T) {
 	}
 }
 
+// A batch keeps the statements that payouts rest on, and changes the others.
+// Proves: RSN-60.
+func TestABatchKeepsPaidStatements(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	ada := w.Contact("owner", "Ada")
+	villa, barn := w.Listing("Villa", ada), w.Listing("Barn", ada)
+	w.Stay(villa, "2026-01-10", 10_000)
+	w.Stay(barn, "2026-01-10", 10_000)
+	w.Publish("2026-01", villa, barn)
+	paid, free := w.Statement(villa, "2026-01"), w.Statement(barn, "2026-01")
+	w.Post("/transactions", world.Object{"type": "payout", "date": "2026-02-05", "lines": world.Array{
+		world.Object{"amount": 10_000, "listingId": villa.ID, "contactId": ada, "ownerStatementId": paid},
+	}}).Want(201)
+	for _, to := range []string{"inReview", "draft"} {
+		status, got := runBatch(w, world.Object{"statementIds": world.Array{paid, free}, "status": to})
+		if c := got.Counts; status != "failed" || c.Changed != 1 || c.Refused != 1 || len(got.Data) != 1 ||
+			got.Data[0].StatementID != paid.String() || got.Data[0].Reason != "statementHasPayouts" {
+			t.Errorf("%s: %s with %+v", to, status, got)
+		}
+		if s := w.Get("/statements/" + paid.String()).Want(200).String("status"); s != "published" {
+			t.Errorf("%s: the paid statement is %s", to, s)
+		}
+	}
+}
+
 // A batch names its statements from the beginning, and what became of each. It is internal work: the contract has no type of operations for it.
 // Proves: OPS-32, OPS-33.
 func TestABatchNamesItsStatements(t *testing.T) {

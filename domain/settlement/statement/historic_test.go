@@ -397,6 +397,9 @@ func TestTheOrderOfImports(t *testing.T) {
 func TestAPaidImportKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
+	p.Post("/listings/ownership-periods", world.Object{
+		"listingId": p.villa.ID, "startAt": "2025-12-01", "onConflict": "truncate", "members": world.Array{world.Object{"contactId": p.ada, "split": 100000}},
+	})
 	s := p.Post(historic, p.month("12", p.line("a", "4000", 500))).Want(201).ID("id")
 	p.Post("/transactions", world.Object{
 		"type": "payout", "date": "2026-01-05", "accountId": p.Account("1000"), "contactId": p.ada,
@@ -404,6 +407,7 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 	}).Want(201)
 	for name, change := range map[string][]any{
 		"another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
+		"another ownership period": {"startAt", "2025-11-01", "endAt", "2025-11-30"},
 	} {
 		r := p.Post(historic, with(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 		if r.String("context.statementIds") != `["`+s.String()+`"]` {
