@@ -594,5 +594,8 @@ func TestPayoutOfStatement(t *testing.T) {
 		made.String("lines.0.assignment") != "payout_distribution" || made.String("lines.0.party") != "owners" {
 		t.Errorf("got %s", made.Body)
 	}
+	review := w.statement("inReview", "2025-12-01", "2025-12-31", false)
+	line := object{"id": made.ID("lines.0.id"), "ownerStatementId": review}
+	w.Put("/transactions/"+made.String("id"), object{"lines_update": list{line}}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment)
 	wantBalances(t, w, map[string]int64{"1000": -38132, "2400": 38132})
 }
