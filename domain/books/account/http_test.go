@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -150,6 +151,11 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 	x.Put("/account-categories/"+sibling, object{"name": "Renamed"}).Want(200)
 	x.Put("/account-categories/"+income, object{"classification": "expense"}).Want(200)
 	x.Put(path, object{"categoryId": category(x, "Liabilities too", "liability")}).Want(200)
+	// Entries that count nowhere lock it as well: they are told with their account.
+	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, trigger_type, created_at)
+		select @team, gen_random_uuid(), @account, 'archived', cents::text, 'trust', 'inactive', '2026-02-01', @account, cents, 'usd', 'manual', now()
+		from (values (100), (-100)) v (cents)`, db.Args{"account": codes["2300"]})
+	x.Put("/accounts/"+codes["2300"].String(), object{"categoryId": income}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked)
 	bank := "/accounts/" + codes["1000"].String()
 	x.Put(bank, object{"banking": object{"category": "operating"}}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.category")
