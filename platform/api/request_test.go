@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Proves: PAG-25, PAG-26, PAG-28, PAG-30, ERR-16, ERR-17, ERR-87, ERR-88, DRY-04, OPEN-42.
+// Proves: PAG-25, PAG-26, PAG-28, PAG-30, ERR-16, ERR-17, ERR-83, ERR-87, ERR-88, DRY-04, OPEN-42.
 func TestUndeclaredParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

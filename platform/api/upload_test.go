@@ -116,6 +116,7 @@ func TestUploadPartsComeInAnyOrder(t *testing.T) {
 	}
 }
 
+// Proves: ERR-83.
 func TestUploadFormsAreHeldToTheirDeclaration(t *testing.T) {
 	t.Parallel()
 	x, _ := newBoxes(t)
