@@ -58,6 +58,8 @@ type Tx struct {
 	sight sight
 	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the transaction.
 	answered string
+	// exchange takes what work sends while it runs together with other work; nil sends it at once.
+	exchange exchange
 	// broken is why the transaction never began; nothing may run outside one.
 	broken error
 }
@@ -161,52 +163,92 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 	return b, n, nil
 }
 
-// send runs the statements in one round trip and hands the rows of the last one to read.
+// send runs the statements in one round trip, which other work may share (Together), and hands the rows of the last one to read.
 func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error) (affected []int64, err error) {
+	if len(stmts) == 0 {
+		return nil, nil
+	}
+	r := request{stmts: stmts, read: read}
+	tx.exchangeAll(ctx, []*request{&r})
+	return r.affected, r.err
+}
+
+func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
+	if tx.exchange != nil {
+		tx.exchange(ctx, all)
+		return
+	}
+	done, err := tx.roundTrip(ctx, all)
+	if err == nil {
+		return
+	}
+	for _, r := range all[done:] { // what was sent behind a statement that failed was not run
+		r.err, r.lost = err, true
+	}
+}
+
+// roundTrip sends requests and reads their answers in order; when one fails, it tells how many were answered before it.
+func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err error) {
 	b, skip, err := tx.batch()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	for _, s := range stmts {
-		queue(ctx, b, s)
+	for _, r := range all {
+		for _, s := range r.stmts {
+			queue(ctx, b, s)
+		}
 	}
 	results := tx.conn.SendBatch(ctx, b)
 	defer func() {
 		if closeErr := results.Close(); err == nil && closeErr != nil {
-			err = closeErr
+			done, err = 0, closeErr
 		}
 		// A statement that cannot be prepared keeps the BEGIN before it from being sent: what followed would run, and commit, on its own.
 		if err != nil && skip > 0 && tx.conn.Conn().PgConn().TxStatus() == 'I' {
 			tx.broken = err
 		}
 	}()
-	plain := skip + len(stmts)
-	if read != nil {
+	for range skip {
+		if _, err := results.Exec(); err != nil {
+			return 0, fmt.Errorf("execute: %w", err)
+		}
+	}
+	for i, r := range all {
+		if err := tx.answer(results, r); err != nil {
+			return i, err
+		}
+	}
+	return len(all), nil
+}
+
+// answer reads what the statements of a request came to. It fails when the database refused one.
+func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
+	plain := len(r.stmts)
+	if r.read != nil {
 		plain--
 	}
-	for i := range plain {
+	for range plain {
 		tag, err := results.Exec()
 		if err != nil {
-			return nil, fmt.Errorf("execute: %w", err)
+			return fmt.Errorf("execute: %w", err)
 		}
-		if i >= skip {
-			affected = append(affected, tag.RowsAffected())
-		}
+		r.affected = append(r.affected, tag.RowsAffected())
 		tx.answered = tag.String()
 	}
-	if read == nil {
-		return affected, nil
+	if r.read == nil {
+		return nil
 	}
 	rows, err := results.Query()
 	if err != nil {
-		return nil, fmt.Errorf("query: %w", err)
+		return fmt.Errorf("query: %w", err)
 	}
 	defer rows.Close()
-	if err := read(rows); err != nil {
-		return nil, err
-	}
+	r.err = r.read(rows) // such as no row where one is wanted: the transaction goes on
 	rows.Close()
-	return affected, rows.Err()
+	if rows.Err() != nil && r.err != nil {
+		return r.err
+	}
+	return rows.Err()
 }
 
 // Exec runs a statement and returns how many rows it touched.
@@ -296,6 +338,9 @@ func into[T any]() pgx.RowToFunc[T] {
 // Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end, what it gathered and its
 // mark of queued work, and the transaction goes on.
 func (tx *Tx) Try(ctx context.Context, work Work) error {
+	if tx.exchange != nil {
+		return errTogether
+	}
 	name := "s" + strconv.Itoa(tx.depth)
 	if _, err := tx.Exec(ctx, "savepoint "+name, nil); err != nil {
 		return err
@@ -322,6 +367,9 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 
 // Visit runs work with another team's rows in sight, and none but that team's. The caller has checked that the actor may see them.
 func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
+	if tx.exchange != nil {
+		return errTogether
+	}
 	before := tx.sight
 	if err := tx.see(ctx, sight{teams: "{" + team.String() + "}", across: "off"}); err != nil {
 		return err
