@@ -129,11 +129,16 @@ func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.ListingPeriods, err = periodsOf(ctx, tx, feeID); err != nil {
-		return nil, err
-	}
+	return show(ctx, tx, f)
+}
+
+// show gives a fee what it shows beside its own row.
+func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	found := []Fee{f}
-	return &found[0], complete(ctx, tx, found)
+	var periods []Period
+	err := tx.Together(ctx, db.LoadOf(&periods, periodsOf, f.ID), func(ctx context.Context, tx *db.Tx) error { return complete(ctx, tx, found) })
+	found[0].ListingPeriods = periods
+	return &found[0], err
 }
 
 // complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what they should be.
@@ -142,20 +147,12 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	for i := range fees {
 		ids[i] = fees[i].ID
 	}
-	locks, err := ledger.LocksOfFees(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	statuses, err := ledger.StatusOfFees(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	mapped, err := mappings(ctx, tx)
-	if err != nil {
-		return err
-	}
-	linked, err := linkedAccounts(ctx, tx, ids)
-	if err != nil {
+	var locks map[id.ID]ledger.Lock
+	var statuses map[id.ID]ledger.JournalStatus
+	var mapped []mapping
+	var linked map[id.ID][]AccountRef
+	if err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOfFees, ids), db.LoadOf(&statuses, ledger.StatusOfFees, ids), db.Load(&mapped, mappings),
+		db.LoadOf(&linked, linkedAccounts, ids)); err != nil {
 		return err
 	}
 	for i := range fees {

@@ -194,10 +194,8 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 			notePeriod(tx, audit.Created, nil, p)
 		}
 	}
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
-		return nil, refused(err)
-	}
-	saved, err := get(ctx, tx, f.ID)
+	var saved Fee
+	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) error { return refused(tx.Pipeline(ctx, stmts...)) }, db.LoadOf(&saved, get, f.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +208,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := read(ctx, tx, f.ID)
+	shown, err := show(ctx, tx, saved)
 	if err != nil {
 		return nil, err
 	}
