@@ -48,7 +48,7 @@ func open() opened {
 	}
 	url, drop := dbtest.ForPackage(migrate, hash+watchHash())
 	used.Store(true)
-	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience})
+	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience, Tracer: recorder{}})
 	return opened{db: d, drop: drop, err: err}
 }
 
@@ -402,7 +402,8 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 		}
 		reader = bytes.NewReader(encoded)
 	}
-	r := httptest.NewRequestWithContext(x.t.Context(), method, path, reader)
+	sent := &Sent{}
+	r := httptest.NewRequestWithContext(context.WithValue(x.t.Context(), sentKey{}, sent), method, path, reader)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -411,7 +412,7 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 	}
 	w := httptest.NewRecorder()
 	x.server.ServeHTTP(w, r)
-	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path}
+	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path, Sent: sent}
 	answer.checkEnvelope()
 	x.checkAudit(method, path, answer)
 	if e := x.server.Find(method, path); e != nil && !slices.Contains(x.config.Undescribed, e.ID) {

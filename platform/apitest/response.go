@@ -18,6 +18,8 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Sent is what the request sent to the database.
+	Sent *Sent
 }
 
 // Want fails the test unless the status is the given one.

@@ -77,8 +77,17 @@ type accountFact struct {
 	BankingCategory *string
 }
 
-// load reads what journals name and gives their lines the listings of their reservations.
+// load reads what journals name.
 func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
+	n := &named{}
+	if err := n.load(ctx, tx, journals); err != nil {
+		return nil, err
+	}
+	return n, n.loadListings(ctx, tx, journals)
+}
+
+// load reads what journals name beside their listings.
+func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	var accounts, contacts, reservations []id.ID
 	for _, j := range journals {
 		for i := range j.Lines {
@@ -86,26 +95,22 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 			accounts, contacts, reservations = append(accounts, l.AccountID), append(contacts, deref(l.ContactID)), append(reservations, deref(l.ReservationID))
 		}
 	}
-	n := &named{accounts: map[id.ID]accountFact{}, contacts: map[id.ID]bool{}, reservations: map[id.ID]id.ID{}, currencies: map[id.ID]string{}}
-	chart, err := db.Select[accountFact](ctx, tx, `
-		select a.id, a.type, a.status, c.classification, a.banking_category
-		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
-		where a.team_id = @team and a.id = any(@accounts)`, db.Args{"team": tx.Team, "accounts": accounts})
+	var chart []accountFact
+	var rows []namedRow
+	err := tx.Together(ctx, db.LoadOf(&chart, accountFacts, accounts), db.Load(&n.assigned, account.Assigned),
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			rows, err = db.Select[namedRow](ctx, tx, `
+				select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
+				union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
+				db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
+			return err
+		})
 	if err != nil {
-		return nil, fmt.Errorf("read accounts: %w", err)
+		return fmt.Errorf("read what journals name: %w", err)
 	}
+	n.accounts, n.contacts, n.reservations, n.currencies = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}, map[id.ID]string{}
 	for _, a := range chart {
 		n.accounts[a.ID] = a
-	}
-	if n.assigned, err = account.Assigned(ctx, tx); err != nil {
-		return nil, fmt.Errorf("read the account assignments: %w", err)
-	}
-	rows, err := db.Select[namedRow](ctx, tx, `
-		select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
-		union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
-		db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
-	if err != nil {
-		return nil, fmt.Errorf("read what journals name: %w", err)
 	}
 	for _, r := range rows {
 		if r.Kind == "contact" {
@@ -114,9 +119,17 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 			n.reservations[r.ID], n.currencies[r.ID] = r.Listing, r.Currency
 		}
 	}
-	return n, n.loadListings(ctx, tx, journals)
+	return nil
 }
 
+func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
+	return db.Select[accountFact](ctx, tx, `
+		select a.id, a.type, a.status, c.classification, a.banking_category
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team and a.id = any(@accounts)`, db.Args{"team": tx.Team, "accounts": ids})
+}
+
+// loadListings gives lines the listings of their reservations and reads the ownership periods of all listings.
 func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	ids := []id.ID{}
 	for _, j := range journals {
@@ -135,14 +148,14 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 		return nil
 	}
 	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is written here.
-	found, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
-		db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("read listings: %w", err)
+	hold := func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+		return db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
+			db.Args{"team": tx.Team, "ids": ids})
 	}
-	periods, err := listing.Periods(ctx, tx, found)
-	if err != nil {
-		return fmt.Errorf("read ownership periods: %w", err)
+	var found []id.ID
+	var periods map[id.ID][]listing.Period
+	if err := tx.Together(ctx, db.LoadOf(&found, hold, ids), db.LoadOf(&periods, listing.Periods, ids)); err != nil {
+		return fmt.Errorf("read listings and their ownership periods: %w", err)
 	}
 	for _, l := range found {
 		n.periods[l] = periods[l]

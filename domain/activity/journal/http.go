@@ -72,7 +72,7 @@ type oneInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Journal, error) {
-	return byID(ctx, tx, in.ID)
+	return shown(ctx, tx, in.ID)
 }
 
 type updateInput struct {

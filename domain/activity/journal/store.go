@@ -36,7 +36,7 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	return found, nil
 }
 
-// byID reads one journal with its state, or fails with apierr.NotFound.
+// byID reads one journal without its state, or fails with apierr.NotFound.
 func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	found, err := byIDs(ctx, tx, []id.ID{one})
 	if err != nil {
@@ -45,15 +45,25 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
-	return &found[0], state(ctx, tx, found)
+	return &found[0], nil
+}
+
+// shown reads one journal with its state, or fails with apierr.NotFound.
+func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+	j, err := byID(ctx, tx, one)
+	if err != nil {
+		return nil, err
+	}
+	journals := []Journal{*j}
+	return &journals[0], state(ctx, tx, journals)
 }
 
 // hold makes the changes of a journal take turns and reads it, or fails with apierr.NotFound.
 func hold(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
-	if err := holdAll(ctx, tx, []id.ID{one}); err != nil {
-		return nil, err
-	}
-	return byID(ctx, tx, one)
+	var j *Journal
+	take := func(ctx context.Context, tx *db.Tx) error { return holdAll(ctx, tx, []id.ID{one}) }
+	err := tx.Together(ctx, take, db.LoadOf(&j, byID, one))
+	return j, err
 }
 
 func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
@@ -64,23 +74,36 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// state tells of journals what holds them and whether their postings follow the owners of their listings.
-func state(ctx context.Context, tx *db.Tx, journals []Journal) error {
-	ids, subjects := make([]id.ID, len(journals)), make([]ledger.Subject, len(journals))
-	for i := range journals {
-		j := &journals[i]
-		ids[i], subjects[i] = j.ID, ledger.Subject{ID: j.ID}
-		for k := range j.Lines {
-			if l := j.Lines[k].ListingID; l != nil && deref(j.Lines[k].Party) == ledger.Owners {
-				subjects[i].Also = append(subjects[i].Also, *l)
-			}
+// stateOf reads what holds journals and whether their postings follow the owners of their listings.
+func stateOf(ctx context.Context, tx *db.Tx, subjects []ledger.Subject) (map[id.ID]ledger.Lock, map[id.ID]ledger.JournalStatus, error) {
+	ids := make([]id.ID, len(subjects))
+	for i := range subjects {
+		ids[i] = subjects[i].ID
+	}
+	var locks map[id.ID]ledger.Lock
+	var statuses map[id.ID]ledger.JournalStatus
+	err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOf, ids), db.LoadOf(&statuses, ledger.StatusOf, subjects))
+	return locks, statuses, err
+}
+
+// subject is the journal with the listings whose owners it follows.
+func (j *Journal) subject() ledger.Subject {
+	s := ledger.Subject{ID: j.ID}
+	for i := range j.Lines {
+		if l := j.Lines[i].ListingID; l != nil && deref(j.Lines[i].Party) == ledger.Owners {
+			s.Also = append(s.Also, *l)
 		}
 	}
-	locks, err := ledger.LocksOf(ctx, tx, ids)
-	if err != nil {
-		return err
+	return s
+}
+
+// state tells of journals what holds them and whether they are current.
+func state(ctx context.Context, tx *db.Tx, journals []Journal) error {
+	subjects := make([]ledger.Subject, len(journals))
+	for i := range journals {
+		subjects[i] = journals[i].subject()
 	}
-	statuses, err := ledger.StatusOf(ctx, tx, subjects)
+	locks, statuses, err := stateOf(ctx, tx, subjects)
 	if err != nil {
 		return err
 	}
@@ -115,7 +138,7 @@ const insertLinesSQL = `
 		contact_id uuid, reservation_id uuid, description text)`
 
 // store writes a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal of one journal.
-func store(ctx context.Context, tx *db.Tx, j *Journal) error {
+func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	rows := make([]lineRow, len(j.Lines))
 	for i := range j.Lines {
 		l := &j.Lines[i]
@@ -124,13 +147,14 @@ func store(ctx context.Context, tx *db.Tx, j *Journal) error {
 			ContactID: l.ContactID, ReservationID: l.ReservationID, Description: l.Description,
 		}
 	}
-	err := tx.Pipeline(ctx,
-		db.Stmt{SQL: upsertSQL, Args: db.Args{
-			"team": tx.Team, "id": j.ID, "short_ref": j.ShortRef, "unique_ref": j.UniqueRef, "date": j.Date, "description": j.Description,
-			"currency": j.Currency, "ledger": string(j.Ledger), "total": int64(j.Total), "reverses": j.ReversesID, "now": tx.Now,
-		}},
-		db.Stmt{SQL: `delete from journal_line where team_id = @team and journal_id = @id`, Args: db.Args{"team": tx.Team, "id": j.ID}},
-		db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})
+	stmts := []db.Stmt{{SQL: upsertSQL, Args: db.Args{
+		"team": tx.Team, "id": j.ID, "short_ref": j.ShortRef, "unique_ref": j.UniqueRef, "date": j.Date, "description": j.Description,
+		"currency": j.Currency, "ledger": string(j.Ledger), "total": int64(j.Total), "reverses": j.ReversesID, "now": tx.Now,
+	}}}
+	if !isNew {
+		stmts = append(stmts, db.Stmt{SQL: `delete from journal_line where team_id = @team and journal_id = @id`, Args: db.Args{"team": tx.Team, "id": j.ID}})
+	}
+	err := tx.Pipeline(ctx, append(stmts, db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})...)
 	switch db.Constraint(err) {
 	case "journal_unique_ref":
 		return errDuplicateRef

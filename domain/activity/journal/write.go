@@ -66,8 +66,9 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 
 // save completes a draft, stores it and posts it. Its accounts may be those of before: the journal as stored, or its original.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
-	t, err := loadTerms(ctx, tx)
-	if err != nil {
+	var t *terms
+	n := &named{}
+	if err := tx.Together(ctx, db.Load(&t, loadTerms), func(ctx context.Context, tx *db.Tx) error { return n.load(ctx, tx, []*Journal{j}) }); err != nil {
 		return nil, err
 	}
 	stored := before
@@ -77,8 +78,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	if err := t.hold(j, stored); err != nil {
 		return nil, err
 	}
-	n, err := load(ctx, tx, []*Journal{j})
-	if err != nil {
+	if err := n.loadListings(ctx, tx, []*Journal{j}); err != nil {
 		return nil, err
 	}
 	if err := j.check(n, before); err != nil {
@@ -88,22 +88,51 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := store(ctx, tx, j); err != nil {
+	book := ledger.Replace
+	if stored == nil {
+		book = ledger.Post
+	}
+	err = tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error {
+			if err := store(ctx, tx, j, stored == nil); err != nil {
+				return err
+			}
+			switch {
+			case stored != nil:
+				note(tx, audit.Updated, stored, j)
+			case before != nil:
+				audit.Note(tx, audit.Reversed, audit.Journal, before.ID, nil, map[string]id.ID{"reversedById": j.ID})
+				fallthrough
+			default:
+				note(tx, audit.Created, nil, j)
+			}
+			return nil
+		},
+		func(ctx context.Context, tx *db.Tx) error {
+			if _, err := book(ctx, tx, []id.ID{j.ID}, []ledger.Posting{p}, ledger.Lenience{}); err != nil {
+				return fmt.Errorf("post a journal: %w", err)
+			}
+			return nil
+		})
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case stored != nil:
-		note(tx, audit.Updated, stored, j)
-	case before != nil:
-		audit.Note(tx, audit.Reversed, audit.Journal, before.ID, nil, map[string]id.ID{"reversedById": j.ID})
-		fallthrough
-	default:
-		note(tx, audit.Created, nil, j)
+	return j.reread(ctx, tx)
+}
+
+// reread reads a draft that was stored as it is shown.
+func (j *Journal) reread(ctx context.Context, tx *db.Tx) (*Journal, error) {
+	var stored *Journal
+	err := tx.Together(ctx, db.LoadOf(&stored, byID, j.ID), func(ctx context.Context, tx *db.Tx) error {
+		locks, statuses, err := stateOf(ctx, tx, []ledger.Subject{j.subject()})
+		j.Lock, j.JournalStatus = locks[j.ID], statuses[j.ID]
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	if _, err := ledger.Replace(ctx, tx, []id.ID{j.ID}, []ledger.Posting{p}, ledger.Lenience{}); err != nil {
-		return nil, fmt.Errorf("post a journal: %w", err)
-	}
-	return byID(ctx, tx, j.ID)
+	stored.Lock, stored.JournalStatus = j.Lock, j.JournalStatus
+	return stored, nil
 }
 
 // view is a journal without what is computed from other records.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
@@ -116,7 +117,8 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 }
 
 func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
-	if _, err := takeTurn(ctx, tx, in.ID); err != nil {
+	r, err := takeTurn(ctx, tx, in.ID)
+	if err != nil {
 		return nil, err
 	}
 	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
@@ -127,7 +129,7 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 		return nil, err
 	}
 	noteAdjustment(tx, audit.Deleted, a, nil)
-	return readjusted(ctx, tx, in.ID)
+	return readjusted(ctx, tx, r)
 }
 
 // checkFee fails when the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
@@ -141,10 +143,14 @@ func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 
 // takeTurn locks a reservation for a change.
 func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	if err := hold(ctx, tx, []id.ID{reservationID}); err != nil {
+	found, err := holdAll(ctx, tx, []id.ID{reservationID})
+	if err == nil && len(found) == 0 {
+		err = apierr.NotFound
+	}
+	if err != nil {
 		return nil, err
 	}
-	return get(ctx, tx, reservationID)
+	return &found[0], nil
 }
 
 // adjust checks and writes an adjustment with the terms that are given. A new one was nothing before.
@@ -178,17 +184,17 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 		what = audit.Created
 	}
 	noteAdjustment(tx, what, before, a)
-	return readjusted(ctx, tx, r.ID)
+	return readjusted(ctx, tx, r)
 }
 
-// readjusted derives the adjustments of a reservation, which no lock on the stay keeps out, and then all else that a lock does not hold.
-func readjusted(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	loaded, err := load(ctx, tx, []id.ID{reservationID})
+// readjusted derives the adjustments of a held reservation, which no lock on the stay keeps out, and then all else that a lock does not hold.
+func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, error) {
+	loaded, own, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}
-	derived, err := journals(ctx, tx, loaded)
-	if err != nil {
+	derived := journals(loaded)
+	if err := mapping.AddUnmapped(ctx, tx, unmapped(loaded)); err != nil {
 		return nil, err
 	}
 	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
@@ -197,7 +203,7 @@ func readjusted(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservati
 	if _, err := Source().Store(ctx, tx, derived, string(Full), ledger.Lenience{SkipLocked: true}); err != nil {
 		return nil, err
 	}
-	return show(ctx, tx, reservationID)
+	return written(ctx, tx, loaded[0].Reservation, loaded[0].Mappings, own)
 }
 
 // account is the account that the terms name, by its id or by a reference; nil when they name none.

@@ -141,10 +141,11 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	var drafts []*draft
 	var refused []api.Refused
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		if drafts, refused, err = b.drafts(ctx, tx, items); err != nil || len(drafts) == 0 {
+		var k known
+		if drafts, refused, err = b.drafts(ctx, tx, items, &k); err != nil || len(drafts) == 0 {
 			return err
 		}
-		return write(ctx, tx, drafts)
+		return k.write(ctx, tx, drafts)
 	})
 	refusal := apierr.From(err)
 	switch {
@@ -168,8 +169,8 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	return b.land(ctx, tx, items[half:])
 }
 
-// drafts loads what the items name and makes drafts of the good ones.
-func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*draft, bad []api.Refused, err error) {
+// drafts loads what the items name, which goes into k, and makes drafts of the good ones.
+func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) (good []*draft, bad []api.Refused, err error) {
 	var ids []id.ID
 	var refs []string
 	for _, i := range items {
@@ -220,8 +221,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int) (good []*d
 		}
 		drafts = append(drafts, d)
 	}
-	k, err := loadKnown(ctx, tx, drafts)
-	if err != nil {
+	if *k, err = loadKnown(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
 	for _, d := range drafts {

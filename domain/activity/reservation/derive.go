@@ -16,9 +16,19 @@ import (
 )
 
 // Source says how the journals of reservations are found and derived.
-func Source() *ledger.Source {
+func Source() *ledger.Source { return SourceKnowing(Known{}) }
+
+// Known are inputs of journals that a transaction has read already and does not change. What is nil has not been read.
+type Known struct {
+	Assigned map[account.Assignment]id.ID
+	// Periods are those of some listings.
+	Periods map[id.ID][]listing.Period
+}
+
+// SourceKnowing is Source for a transaction that has read some of the inputs.
+func SourceKnowing(known Known) *ledger.Source {
 	return &ledger.Source{
-		Noun: ledger.Reservations, Touched: touched, Derive: derive, Replaces: replaces,
+		Noun: ledger.Reservations, Touched: touched, Derive: known.derive, Replaces: replaces,
 		Operation: operation.ReservationJournal, Resource: operation.Reservation, Group: "listing_id", Having: "true", Around: around,
 	}
 }
@@ -33,16 +43,16 @@ func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (le
 }
 
 // derive locks reservations and derives their journals from what is stored.
-func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
-	loaded, err := load(ctx, tx, ids)
+func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
+	loaded, err := known.load(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	return journals(ctx, tx, loaded)
+	return journals(loaded), mapping.AddUnmapped(ctx, tx, unmapped(loaded))
 }
 
 // journals derives the journals of loaded reservations.
-func journals(ctx context.Context, tx *db.Tx, loaded []Input) (*ledger.Derived, error) {
+func journals(loaded []Input) *ledger.Derived {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
 	for i := range loaded {
 		reservationID := loaded[i].Reservation.ID
@@ -53,7 +63,7 @@ func journals(ctx context.Context, tx *db.Tx, loaded []Input) (*ledger.Derived, 
 		}
 		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
 	}
-	return out, mapping.AddUnmapped(ctx, tx, unmapped(loaded))
+	return out
 }
 
 // touched are the reservations that a change of what their journals depend on touches: those of the listings, those whose entries the assignments
@@ -105,73 +115,90 @@ func (d *Derived) check(in *Input) error {
 }
 
 // load locks reservations and reads what their journals depend on.
-func load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
-	if err := hold(ctx, tx, ids); err != nil {
-		return nil, err
-	}
-	found, err := readAll(ctx, tx, ids)
+func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
+	found, err := holdAll(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return inputs(ctx, tx, found)
+	loaded, _, err := known.inputs(ctx, tx, found)
+	return loaded, err
 }
 
-// inputs reads, set-based, what the journals of these reservations depend on.
-func inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, error) {
-	deposits, err := attach(ctx, tx, found)
-	if err != nil {
-		return nil, err
+// inputs reads, set-based, what the journals of these reservations depend on; what belongs to the reservations comes beside as well.
+func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, own, error) {
+	var own own
+	var b basis
+	if err := tx.Together(ctx, db.LoadOf(&own, ownOf, idsOf(found)), db.LoadOf(&b, known.basis, listingsOf(found))); err != nil {
+		return nil, own, err
 	}
-	settings, err := settingsOf(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	assigned, err := account.Assigned(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	listingIDs := make([]id.ID, len(found))
-	for i := range found {
-		listingIDs[i] = found[i].ListingID
-	}
-	slices.SortFunc(listingIDs, id.ID.Compare)
-	listingIDs = slices.Compact(listingIDs)
-	periods, err := listing.Periods(ctx, tx, listingIDs)
-	if err != nil {
-		return nil, err
-	}
-	fees, err := fee.Subscribed(ctx, tx, listingIDs)
-	if err != nil {
-		return nil, err
-	}
-	mappings := mapping.NewSet(settings.Mappings)
 	out := make([]Input, len(found))
 	for i := range found {
-		r := found[i]
-		out[i] = Input{
-			Reservation: r, Mappings: mappings, Assigned: assigned, Recognition: settings.DefaultRevenueRecognition,
-			LongTermStayNights: settings.LongTermStayNights, Periods: periods[r.ListingID], Fees: fees[r.ListingID],
-			MerchantFee: deposits[r.ID].MerchantFee, ChannelFee: deposits[r.ID].ChannelFee,
-		}
+		own.attach(&found[i])
+		out[i] = b.input(&found[i], own)
 	}
-	return out, nil
+	return out, own, nil
 }
 
-// attach gives reservations their lines and adjustments, and reads what their deposits brought in.
-func attach(ctx context.Context, tx *db.Tx, rs []Reservation) (map[id.ID]deposits, error) {
-	ids := idsOf(rs)
-	lines, err := linesOf(ctx, tx, ids)
-	if err != nil {
-		return nil, err
+// own is what belongs to reservations beside their rows, by reservation.
+type own struct {
+	lines       map[id.ID][]Line
+	adjustments map[id.ID][]Adjustment
+	deposits    map[id.ID]deposits
+}
+
+func ownOf(ctx context.Context, tx *db.Tx, ids []id.ID) (o own, err error) {
+	if len(ids) == 0 {
+		return own{}, nil
 	}
-	adjustments, err := adjustmentsOf(ctx, tx, ids)
-	if err != nil {
-		return nil, err
+	err = tx.Together(ctx, db.LoadOf(&o.lines, linesOf, ids), db.LoadOf(&o.adjustments, adjustmentsOf, ids), db.LoadOf(&o.deposits, depositsOf, ids))
+	return o, err
+}
+
+// attach gives a reservation its lines and adjustments.
+func (o *own) attach(r *Reservation) {
+	r.Lines, r.Adjustments = o.lines[r.ID], o.adjustments[r.ID]
+}
+
+// basis is what journals are derived from beside the reservations and what belongs to them.
+type basis struct {
+	settings settings
+	mappings mapping.Set
+	assigned map[account.Assignment]id.ID
+	periods  map[id.ID][]listing.Period
+	fees     map[id.ID][]fee.Subscription
+}
+
+// basis reads the basis of the journals of reservations on some listings.
+func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b basis, err error) {
+	b.assigned, b.periods = known.Assigned, known.Periods
+	works := []db.Work{db.Load(&b.settings, settingsOf), db.LoadOf(&b.fees, fee.Subscribed, listings)}
+	if b.assigned == nil {
+		works = append(works, db.Load(&b.assigned, account.Assigned))
 	}
+	if slices.ContainsFunc(listings, func(v id.ID) bool { return b.periods[v] == nil }) {
+		works = append(works, db.LoadOf(&b.periods, listing.Periods, listings))
+	}
+	err = tx.Together(ctx, works...)
+	b.mappings = mapping.NewSet(b.settings.Mappings)
+	return b, err
+}
+
+func (b *basis) input(r *Reservation, o own) Input {
+	return Input{
+		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
+		LongTermStayNights: b.settings.LongTermStayNights, Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
+		MerchantFee: o.deposits[r.ID].MerchantFee, ChannelFee: o.deposits[r.ID].ChannelFee,
+	}
+}
+
+// listingsOf are the listings of reservations, each once.
+func listingsOf(rs []Reservation) []id.ID {
+	ids := make([]id.ID, len(rs))
 	for i := range rs {
-		rs[i].Lines, rs[i].Adjustments = lines[rs[i].ID], adjustments[rs[i].ID]
+		ids[i] = rs[i].ListingID
 	}
-	return depositsOf(ctx, tx, ids)
+	slices.SortFunc(ids, id.ID.Compare)
+	return slices.Compact(ids)
 }
 
 func idsOf(rs []Reservation) []id.ID {
@@ -187,43 +214,50 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if len(rs) == 0 {
 		return nil
 	}
-	deposits, err := attach(ctx, tx, rs)
-	if err != nil {
+	var own own
+	var s settings
+	if err := tx.Together(ctx, db.LoadOf(&own, ownOf, idsOf(rs)), db.Load(&s, settingsOf), func(ctx context.Context, tx *db.Tx) error {
+		return showJournals(ctx, tx, rs)
+	}); err != nil {
 		return err
 	}
-	settings, err := settingsOf(ctx, tx)
-	if err != nil {
-		return err
+	mappings := mapping.NewSet(s.Mappings)
+	for i := range rs {
+		own.attach(&rs[i])
+		rs[i].finish(mappings, own, withLines)
 	}
-	locks, err := ledger.LocksOf(ctx, tx, idsOf(rs))
-	if err != nil {
-		return err
-	}
-	subjects := make([]ledger.Subject, len(rs))
+	return nil
+}
+
+// showJournals fills in what holds the journals of reservations, whether these are current, and what they have for owners whom the stays do not have.
+func showJournals(ctx context.Context, tx *db.Tx, rs []Reservation) error {
+	ids, subjects := idsOf(rs), make([]ledger.Subject, len(rs))
 	for i := range rs {
 		subjects[i] = ledger.Subject{ID: rs[i].ID, Also: []id.ID{rs[i].ListingID}}
 	}
-	statuses, err := ledger.StatusOf(ctx, tx, subjects)
-	if err != nil {
+	var locks map[id.ID]ledger.Lock
+	var statuses map[id.ID]ledger.JournalStatus
+	var nobodys map[id.ID]*money.Cents
+	if err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOf, ids), db.LoadOf(&statuses, ledger.StatusOf, subjects),
+		db.LoadOf(&nobodys, ownerless, ids)); err != nil {
 		return err
 	}
-	nobodys, err := ownerless(ctx, tx, idsOf(rs))
-	if err != nil {
-		return err
-	}
-	mappings := mapping.NewSet(settings.Mappings)
 	for i := range rs {
 		r := &rs[i]
-		r.settle(mappings, deposits[r.ID].Paid)
-		r.Issues, r.JournalStatus = r.issues(mappings, nobodys[r.ID]), statuses[r.ID]
-		r.Lock = locks[r.ID]
-		if !withLines {
-			r.Lines, r.Adjustments = nil, nil
-			continue
-		}
-		r.Lines, r.Adjustments = orEmpty(r.Lines), orEmpty(r.Adjustments)
+		r.Lock, r.JournalStatus, r.ownerless = locks[r.ID], statuses[r.ID], nobodys[r.ID]
 	}
 	return nil
+}
+
+// finish fills in what a reservation shows once all else is loaded.
+func (r *Reservation) finish(mappings mapping.Set, o own, withLines bool) {
+	r.settle(mappings, o.deposits[r.ID].Paid)
+	r.Issues = r.issues(mappings)
+	if withLines {
+		r.Lines, r.Adjustments = orEmpty(r.Lines), orEmpty(r.Adjustments)
+	} else {
+		r.Lines, r.Adjustments = nil, nil
+	}
 }
 
 func orEmpty[T any](list []T) []T {

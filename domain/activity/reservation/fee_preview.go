@@ -60,7 +60,7 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := inputs(ctx, tx, []Reservation{*r})
+	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}

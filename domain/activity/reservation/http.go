@@ -107,11 +107,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Reservation, erro
 
 // Add makes a reservation and its journal. It fails as createReservation does.
 func Add(ctx context.Context, tx *db.Tx, b *Create) (*Reservation, error) {
-	d := drafted(tx, b)
-	if err := save(ctx, tx, d); err != nil {
-		return nil, err
-	}
-	return show(ctx, tx, d.ID)
+	return save(ctx, tx, drafted(tx, b))
 }
 
 type updateInput struct {
@@ -124,10 +120,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := save(ctx, tx, redrafted(tx, r, &in.Body)); err != nil {
-		return nil, err
-	}
-	return show(ctx, tx, in.ID)
+	return save(ctx, tx, redrafted(tx, r, &in.Body))
 }
 
 type deleteInput struct {
@@ -154,7 +147,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
 	}
 	inactive := Inactive
-	if err := save(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {
+	if _, err := record(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {
 		return nil, err
 	}
 	if reasons == nil {

@@ -89,7 +89,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := inputs(ctx, tx, []Reservation{*r})
+	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}

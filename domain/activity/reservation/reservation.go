@@ -98,6 +98,10 @@ type Reservation struct {
 	UpdatedAt              day.Instant          `json:"updatedAt"`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+
+	// ownerless is what the books have for owners whom the stay does not have, nil for none: no day that it is recognised on and none of its
+	// nights is owned.
+	ownerless *money.Cents
 }
 
 // Nights is the length of the stay.
@@ -240,12 +244,12 @@ type Issue struct {
 }
 
 // issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
-// not have, nil for none: no day that it is recognised on and none of its nights is owned.
-func (r *Reservation) issues(mappings mapping.Set, ownerless *money.Cents) []Issue {
+// not have.
+func (r *Reservation) issues(mappings mapping.Set) []Issue {
 	out := []Issue{}
-	if ownerless != nil {
+	if r.ownerless != nil {
 		out = append(out, Issue{Code: "ownershipPeriodMissing", Severity: "error", Context: map[string]any{
-			"listingId": r.ListingID, "centTotal": *ownerless, "currency": r.Currency,
+			"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
 		}})
 	}
 	seen := map[string]bool{}

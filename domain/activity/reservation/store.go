@@ -52,6 +52,13 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
+// holdAll holds reservations and reads them in the order of their ids.
+func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
+	take := func(ctx context.Context, tx *db.Tx) error { return hold(ctx, tx, ids) }
+	err = tx.Together(ctx, take, db.LoadOf(&found, readAll, ids))
+	return found, err
+}
+
 // readAll reads reservations in the order of their ids.
 func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
 	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
@@ -221,20 +228,25 @@ func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 	return s, nil
 }
 
-// currenciesOf are the default currencies of listings; a listing that the team does not have is absent.
-func currenciesOf(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID]string, error) {
-	type row struct {
-		ID              id.ID
-		DefaultCurrency string
-	}
-	rows, err := db.Select[row](ctx, tx, `select id, default_currency from listing where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": listingIDs})
+// namedListing is a listing that a reservation is on or goes to.
+type namedListing struct {
+	ListingRef
+
+	DefaultCurrency string
+}
+
+// holdListings keeps listings from being deleted or deactivated until the transaction ends, and reads them; a listing that the team does not have is
+// absent.
+func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
+	rows, err := db.Select[namedListing](ctx, tx, `
+		select id, name, unique_ref, short_ref, default_currency from listing where team_id = @team and id = any(@ids) order by id for key share`,
+		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
-		return nil, fmt.Errorf("read the currencies of listings: %w", err)
+		return nil, fmt.Errorf("read the listings of reservations: %w", err)
 	}
-	out := make(map[id.ID]string, len(rows))
+	out := make(map[id.ID]namedListing, len(rows))
 	for _, r := range rows {
-		out[r.ID] = r.DefaultCurrency
+		out[r.ID] = r
 	}
 	return out, nil
 }
@@ -292,27 +304,33 @@ func upsertStatement(tx *db.Tx, r *Reservation) db.Stmt {
 	}}
 }
 
-// replaceLines makes the lines of reservations those that they have in memory.
-func replaceLines(tx *db.Tx, rs []*Reservation) []db.Stmt {
-	owners := make([]id.ID, len(rs))
-	var ids, of []id.ID
+// replaceLines makes the stored lines of drafts with other lines those that they have in memory.
+func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
+	var owners, ids, of []id.ID
 	var positions, amounts []int64
 	var refs, descriptions []*string
 	var types []string
 	var accounts []*id.ID
-	for i, r := range rs {
-		owners[i] = r.ID
-		for k := range r.Lines {
-			l := &r.Lines[k]
-			ids, of, positions = append(ids, tx.NewID()), append(of, r.ID), append(positions, int64(k)+1)
+	for _, d := range drafts {
+		if !d.relined {
+			continue
+		}
+		if d.before != nil {
+			owners = append(owners, d.ID)
+		}
+		for k := range d.Lines {
+			l := &d.Lines[k]
+			ids, of, positions = append(ids, l.ID), append(of, d.ID), append(positions, int64(k)+1)
 			refs, types, descriptions = append(refs, l.UniqueRef), append(types, l.Type), append(descriptions, l.Description)
 			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
 		}
 	}
-	stmts := []db.Stmt{{
-		SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
-		Args: db.Args{"team": tx.Team, "reservations": owners},
-	}}
+	if len(owners) > 0 {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
+			Args: db.Args{"team": tx.Team, "reservations": owners},
+		})
+	}
 	if len(ids) == 0 {
 		return stmts
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
@@ -184,41 +185,73 @@ func linesFrom(given []LineInput) []Line {
 	return out
 }
 
-// save checks and writes reservations and derives their journals.
-func save(ctx context.Context, tx *db.Tx, drafts ...*draft) error {
-	k, err := loadKnown(ctx, tx, drafts)
+// save checks and writes a reservation, derives its journal, and gives it as it is shown.
+func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
+	k, err := record(ctx, tx, d)
+	if err != nil {
+		return nil, err
+	}
+	return written(ctx, tx, d.Reservation, k.mappings, k.own)
+}
+
+// written is a reservation that was written, as it is shown.
+func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o own) (*Reservation, error) {
+	rs := []Reservation{r}
+	if err := showJournals(ctx, tx, rs); err != nil {
+		return nil, err
+	}
+	rs[0].finish(mappings, o, true)
+	return &rs[0], nil
+}
+
+// record checks and writes a reservation and derives its journal. It gives what that was done with.
+func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
+	k, err := loadKnown(ctx, tx, []*draft{d})
+	if err != nil {
+		return k, err
+	}
+	if err := k.check(d); err != nil {
+		return k, err
+	}
+	return k, k.write(ctx, tx, []*draft{d})
+}
+
+// write stores checked drafts, and the journals that they come to.
+func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	loaded := make([]Input, len(drafts))
+	existing := false
+	for i, d := range drafts {
+		existing = existing || d.before != nil
+		k.complete(tx, d)
+		loaded[i] = k.input(&d.Reservation, k.own)
+	}
+	derived := journals(loaded)
+	derived.Made = !existing
+	var waiting []id.ID
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return store(ctx, tx, drafts) },
+		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, unmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) error {
+			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
+			if existing {
+				err = held(err)
+			}
+			return err
+		},
+		db.LoadOf(&waiting, waitingOn, drafts))
 	if err != nil {
 		return err
 	}
-	for _, d := range drafts {
-		if err := k.check(d); err != nil {
-			return err
-		}
-	}
-	return write(ctx, tx, drafts)
+	return bookWaiting(ctx, tx, drafts[0].ID, waiting)
 }
 
-// write stores checked drafts, and derives their journals together.
-func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	if err := loadReplaced(ctx, tx, drafts); err != nil {
-		return err
-	}
+// store writes the rows and lines of drafts, and tells what became of them.
+func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	stmts := make([]db.Stmt, 0, len(drafts)+2)
-	ids := make([]id.ID, len(drafts))
-	var relined []*Reservation
-	existing := false
-	for i, d := range drafts {
-		ids[i] = d.ID
-		existing = existing || d.before != nil
+	for _, d := range drafts {
 		stmts = append(stmts, upsertStatement(tx, &d.Reservation))
-		if d.relined {
-			relined = append(relined, &d.Reservation)
-		}
 	}
-	if relined != nil {
-		stmts = append(stmts, replaceLines(tx, relined)...)
-	}
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
+	if err := tx.Pipeline(ctx, append(stmts, replaceLines(tx, drafts)...)...); err != nil {
 		return refused(err)
 	}
 	for _, d := range drafts {
@@ -228,39 +261,31 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			note(tx, audit.Updated, d.before, &d.Reservation)
 		}
 	}
-	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
-	if existing {
-		err = held(err)
-	}
-	if err != nil {
-		return err
-	}
-	return bookWaiting(ctx, tx, drafts)
+	return nil
 }
 
-// loadReplaced reads the lines that drafts replace, to tell what they were.
-func loadReplaced(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	var ids []id.ID
-	for _, d := range drafts {
-		if d.before != nil && d.relined {
-			ids = append(ids, d.ID)
+// complete gives a draft what it does not bring along: the listing that it shows, its adjustments, and its lines as they are stored or, where these
+// change, as they are going to be. The reservation as it was gets the lines that it had.
+func (k *known) complete(tx *db.Tx, d *draft) {
+	given := d.Lines
+	k.own.attach(&d.Reservation)
+	if d.before != nil {
+		was := *d.before
+		was.Lines = d.Lines
+		d.before = &was
+	}
+	d.Listing = k.listings[d.ListingID].ListingRef
+	if !d.relined {
+		return
+	}
+	d.Lines = given
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		l.ID, l.ReservationID = tx.NewID(), d.ID
+		if l.AccountID != nil {
+			l.Classification = k.accounts[*l.AccountID].Classification
 		}
 	}
-	if ids == nil {
-		return nil
-	}
-	lines, err := linesOf(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	for _, d := range drafts {
-		if d.before != nil && d.relined {
-			was := *d.before
-			was.Lines = lines[d.ID]
-			d.before = &was
-		}
-	}
-	return nil
 }
 
 // view is a reservation without what is computed from other records.
@@ -297,10 +322,10 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 	audit.Note(tx, what, audit.Reservation, of, viewOf(before), viewOf(after), refs...)
 }
 
-// bookWaiting starts the operation that links the transactions that were booked before their reservation arrived, or while several went by
-// the name that they know it by, and that takes the lines which have their listing from a reservation to its new one. Only drafts that take on
-// or give up such a name or a listing have them looked for.
-func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+// waitingOn are the transactions that were booked before their reservation arrived, or while several went by the name that they know it by, and
+// those with lines that have their listing from a reservation which goes to another. Only drafts that take on or give up such a name or a listing
+// have them looked for.
+func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var codes, guests []string
 	var moved []id.ID
 	for _, d := range drafts {
@@ -320,17 +345,23 @@ func bookWaiting(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	}
 	waiting, err := waitingFor(ctx, tx, codes, guests)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	following, err := followersOf(ctx, tx, moved)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	waiting = append(waiting, following...)
 	slices.SortFunc(waiting, id.ID.Compare)
-	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: drafts[0].ID}, Type: operation.TransactionJournal,
-		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: slices.Compact(waiting)},
+	return slices.Compact(waiting), nil
+}
+
+// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that takes the lines which have their
+// listing from a reservation to its new one.
+func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
+	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
+		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: cause}, Type: operation.TransactionJournal,
+		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: waiting},
 	})
 	return err
 }
@@ -344,18 +375,24 @@ func (r *Reservation) matches() (code, guest string) {
 	return deref(r.ConfirmationCode), guest
 }
 
-// known is what drafts refer to.
+// known is what drafts refer to and what their journals are derived from.
 type known struct {
-	currencies map[id.ID]string // of listings
-	booked     map[id.ID]bool   // reservations that something names in another currency than the one that they are about to get
-	accounts   map[id.ID]account.Account
+	basis
+
+	own      own
+	listings map[id.ID]namedListing
+	booked   map[id.ID]bool // reservations that something names in another currency than the one that they are about to get
+	accounts map[id.ID]account.Account
 }
 
 func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
-	var listings, accounts, converted []id.ID
+	var stored, listings, accounts, converted []id.ID
 	var currencies []string
 	for _, d := range drafts {
 		listings = append(listings, d.ListingID)
+		if d.before != nil {
+			stored = append(stored, d.ID)
+		}
 		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
 			converted, currencies = append(converted, d.ID), append(currencies, wanted)
 		}
@@ -365,13 +402,20 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 			}
 		}
 	}
-	if k.currencies, err = currenciesOf(ctx, tx, listings); err != nil {
-		return k, err
+	slices.SortFunc(listings, id.ID.Compare)
+	listings = slices.Compact(listings)
+	works := []db.Work{
+		db.LoadOf(&k.listings, holdListings, listings),
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			k.booked, err = bookedOtherwise(ctx, tx, converted, currencies)
+			return err
+		},
+		db.LoadOf(&k.own, ownOf, stored), db.LoadOf(&k.basis, Known{}.basis, listings),
 	}
-	if k.booked, err = bookedOtherwise(ctx, tx, converted, currencies); err != nil || accounts == nil {
-		return k, err
+	if accounts != nil {
+		works = append(works, db.LoadOf(&k.accounts, account.ByID, accounts))
 	}
-	k.accounts, err = account.ByID(ctx, tx, accounts)
+	err = tx.Together(ctx, works...)
 	return k, err
 }
 
@@ -390,11 +434,11 @@ func (k *known) check(d *draft) error {
 	case nights > maxNights:
 		add("The stay is too long", "range", "checkOut")
 	}
-	listingCurrency, exists := k.currencies[d.ListingID]
+	on, exists := k.listings[d.ListingID]
 	if !exists {
 		add("Listing does not exist", "notFound", "listingId")
 	} else if d.Currency == "" {
-		d.Currency = listingCurrency
+		d.Currency = on.DefaultCurrency
 	}
 	if d.Currency != "" {
 		currency, err := money.ParseCurrency(d.Currency)

@@ -22,7 +22,7 @@ type Checked struct {
 // Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does before the locks.
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	d := drafted(c, tx.NewID)
-	t, r, err := complete(ctx, tx, []*draft{d})
+	t, r, err := complete(ctx, tx, nil, []*draft{d})
 	if err != nil {
 		return nil, err
 	}

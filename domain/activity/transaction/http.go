@@ -121,8 +121,8 @@ type createInput struct {
 }
 
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
-	t, err := Add(ctx, tx, &in.Body, in.lenience())
-	return Shown(ctx, tx, t, err)
+	d := drafted(&in.Body, tx.NewID)
+	return d.shown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
 }
 
 type getInput struct {
@@ -141,8 +141,8 @@ type updateInput struct {
 }
 
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
-	t, err := Change(ctx, tx, in.ID, &in.Body, in.lenience())
-	return Shown(ctx, tx, t, err)
+	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience())
+	return d.shown(ctx, tx, err)
 }
 
 type deleteInput struct {

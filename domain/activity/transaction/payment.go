@@ -22,7 +22,7 @@ func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*
 		return nil, err
 	}
 	d, _ := redrafted(old, &Update{Payment: api.Opt[PaymentInput]{Present: true, Value: p}}, tx.NewID)
-	if err := save(ctx, tx, []*draft{d}, ledger.Lenience{}); err != nil {
+	if err := save(ctx, tx, nil, []*draft{d}, ledger.Lenience{}); err != nil {
 		return nil, err
 	}
 	return byID(ctx, tx, bill)
@@ -46,19 +46,41 @@ func (u *Update) archives() bool {
 // it is taken back with the transaction. The transaction is locked, so no attempt begins meanwhile
 // (RSN-38, RSN-39).
 func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
-	by, err := db.Get[string](ctx, tx, `
+	by, err := paidBy(ctx, tx, asked{one, archive})
+	if err != nil {
+		return err
+	}
+	return by.refusal()
+}
+
+// asked is the transaction whose payments are looked for, and whether it is to be archived.
+type asked struct {
+	id      id.ID
+	archive bool
+}
+
+// payer is what has to do with the money of a transaction: a return, a payment or nothing.
+type payer string
+
+func paidBy(ctx context.Context, tx *db.Tx, of asked) (payer, error) {
+	by, err := db.Get[payer](ctx, tx, `
 		select case
 			when exists (select from payment_return where team_id = @team and transaction_id = @id)
 				or exists (select from payment_return where team_id = @team and original_id = @id) then 'return'
 			when exists (select from payment where team_id = @team and transaction_id = @id and recovered_at is null
 				and not (@archive and status = 'awaitingApproval')) then 'payment'
-			else '' end`, db.Args{"team": tx.Team, "id": one, "archive": archive})
-	switch {
-	case err != nil:
-		return fmt.Errorf("look for payments of a transaction: %w", err)
-	case by == "return":
+			else '' end`, db.Args{"team": tx.Team, "id": of.id, "archive": of.archive})
+	if err != nil {
+		return "", fmt.Errorf("look for payments of a transaction: %w", err)
+	}
+	return by, nil
+}
+
+func (p payer) refusal() error {
+	switch p {
+	case "return":
 		return errReturned
-	case by == "payment":
+	case "payment":
 		return errAttempted
 	}
 	return nil

@@ -23,14 +23,17 @@ type terms struct {
 }
 
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("read the team: %w", err)
+	var t terms
+	var assigned map[account.Assignment]id.ID
+	if err := tx.Together(ctx, db.Load(&t, settingsOf), db.Load(&assigned, account.Assigned)); err != nil {
+		return nil, fmt.Errorf("read the team and its account assignments: %w", err)
 	}
-	if t.assigned, err = account.Assigned(ctx, tx); err != nil {
-		return nil, fmt.Errorf("read the account assignments: %w", err)
-	}
+	t.assigned = assigned
 	return &t, nil
+}
+
+func settingsOf(ctx context.Context, tx *db.Tx) (terms, error) {
+	return db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 }
 
 // idSet collects ids once each.
@@ -92,13 +95,14 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 			}
 		}
 	}
+	works := []db.Work{db.LoadOf(&r.listings, holdListings, listings.list()), db.LoadOf(&r.facts.Periods, periodsOf, listings.list())}
 	if len(rates) > 0 {
-		var err error
-		if r.rates, err = tax.ByID(ctx, tx, rates.list()); err != nil {
-			return nil, fmt.Errorf("read tax rates: %w", err)
-		}
+		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))
 	}
-	return r, r.loadListings(ctx, tx, listings.list())
+	if err := tx.Together(ctx, works...); err != nil {
+		return nil, fmt.Errorf("read listings and tax rates: %w", err)
+	}
+	return r, nil
 }
 
 // giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement. A line that is sent again
@@ -191,26 +195,29 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	return nil
 }
 
-func (r *references) loadListings(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	r.listings, r.facts.Periods = map[id.ID]string{}, map[id.ID][]listing.Period{}
+// holdListings reads the statuses of listings and locks these: a change of ownership locks its listing, so it commits before the periods are read,
+// or waits and derives what is written here.
+func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+	statuses := map[id.ID]string{}
 	if len(ids) == 0 {
-		return nil
+		return statuses, nil
 	}
 	type row struct {
 		ID     id.ID
 		Status string
 	}
-	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is written here.
 	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("read listings: %w", err)
-	}
 	for _, l := range found {
-		r.listings[l.ID] = l.Status
+		statuses[l.ID] = l.Status
 	}
-	if r.facts.Periods, err = listing.Periods(ctx, tx, ids); err != nil {
-		return fmt.Errorf("read ownership periods: %w", err)
+	return statuses, err
+}
+
+// periodsOf are the ownership periods of listings, none of no listing.
+func periodsOf(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID][]listing.Period, error) {
+	if len(listings) == 0 {
+		return map[id.ID][]listing.Period{}, nil
 	}
-	return nil
+	return listing.Periods(ctx, tx, listings)
 }

@@ -49,24 +49,16 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 // derive locks transactions and derives their journals. One whose listing lost its ownership period, or an account its assignment, cannot be
 // derived. Lines that wait for a reservation get it when it is there, and its journal follows; lines that have their listing from one follow it.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
-	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
-		db.Args{"team": tx.Team, "ids": ids}); err != nil {
-		return nil, fmt.Errorf("lock transactions: %w", err)
+	lock := db.Stmt{
+		SQL:  `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
+		Args: db.Args{"team": tx.Team, "ids": ids},
 	}
-	linked, err := linkLines(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	if err := followStays(ctx, tx, ids); err != nil {
-		return nil, err
-	}
-	stored, err := byIDs(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	t, err := loadTerms(ctx, tx)
-	if err != nil {
-		return nil, err
+	var linked []id.ID
+	var stored []Transaction
+	var t *terms
+	follow := func(ctx context.Context, tx *db.Tx) error { return followStays(ctx, tx, ids) }
+	if err := tx.Together(ctx, db.Send(lock), db.LoadOf(&linked, linkLines, ids), follow, db.LoadOf(&stored, byIDs, ids), db.Load(&t, loadTerms)); err != nil {
+		return nil, fmt.Errorf("lock and read transactions: %w", err)
 	}
 	drafts := make([]*draft, len(stored))
 	for i := range stored {

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -62,44 +63,87 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	return []Issue{{Code: "dateFarAhead", Severity: "warning", Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
-// Show fills in what transactions tell beside their own rows: what holds their journals, and whether these are current.
+// subject is the transaction with the listings of its lines: the operations of a listing derive its journal too.
+func (t *Transaction) subject() ledger.Subject {
+	listings := idSet{}
+	for i := range t.Lines {
+		listings.add(deref(t.Lines[i].ListingID))
+	}
+	return ledger.Subject{ID: t.ID, Also: listings.list()}
+}
+
+// state is what transactions tell beside their own rows: what holds their journals, whether these are current, and what their payments came to.
+type state struct {
+	locks    map[id.ID]ledger.Lock
+	statuses map[id.ID]ledger.JournalStatus
+	issues   map[id.ID][]Issue
+}
+
+func stateOf(ctx context.Context, tx *db.Tx, subjects []ledger.Subject) (s state, err error) {
+	ids := make([]id.ID, len(subjects))
+	for i := range subjects {
+		ids[i] = subjects[i].ID
+	}
+	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.StatusOf, subjects), db.LoadOf(&s.issues, Issues, ids))
+	if err != nil {
+		return s, fmt.Errorf("read the state of transactions: %w", err)
+	}
+	return s, nil
+}
+
+func (s *state) fill(t *Transaction, today day.Day) {
+	t.Lock, t.JournalStatus = s.locks[t.ID], s.statuses[t.ID]
+	t.Issues = append(append([]Issue{}, s.issues[t.ID]...), t.farAhead(today)...)
+}
+
+// Show fills in what transactions tell beside their own rows.
 func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
 		return nil
 	}
-	ids := make([]id.ID, len(all))
+	subjects := make([]ledger.Subject, len(all))
+	var unread []id.ID // lists leave the lines out
 	for i := range all {
-		ids[i] = all[i].ID
+		if subjects[i] = all[i].subject(); len(all[i].Lines) == 0 {
+			unread = append(unread, all[i].ID)
+		}
 	}
-	locks, err := ledger.LocksOf(ctx, tx, ids)
-	if err != nil {
-		return fmt.Errorf("read the locks of transactions: %w", err)
+	if unread != nil {
+		around, err := surroundingsOf(ctx, tx, unread)
+		if err != nil {
+			return err
+		}
+		subjects = append(slices.DeleteFunc(subjects, func(s ledger.Subject) bool { return slices.Contains(unread, s.ID) }), around...)
 	}
-	around, err := surroundingsOf(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	statuses, err := ledger.StatusOf(ctx, tx, around)
-	if err != nil {
-		return fmt.Errorf("read the journal statuses of transactions: %w", err)
-	}
-	issues, err := Issues(ctx, tx, ids)
+	s, err := stateOf(ctx, tx, subjects)
 	if err != nil {
 		return err
 	}
 	for i := range all {
-		t := &all[i]
-		t.Lock, t.JournalStatus = locks[t.ID], statuses[t.ID]
-		t.Issues = append(append([]Issue{}, issues[t.ID]...), t.farAhead(day.Of(tx.Now))...)
+		s.fill(&all[i], day.Of(tx.Now))
 	}
 	return nil
 }
 
-// Shown is Show for one transaction, or the error of whoever made it.
+// Shown fills in what a transaction tells beside its own row, unless it could not be had.
 func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
 	one := []Transaction{*t}
 	return &one[0], Show(ctx, tx, one)
+}
+
+// shown reads a draft that was stored, unless that failed, as it is shown.
+func (d *draft) shown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
+	if err != nil {
+		return nil, err
+	}
+	var stored *Transaction
+	var s state
+	if err := tx.Together(ctx, db.LoadOf(&stored, byID, d.ID), db.LoadOf(&s, stateOf, []ledger.Subject{d.subject()})); err != nil {
+		return nil, err
+	}
+	s.fill(stored, day.Of(tx.Now))
+	return stored, nil
 }

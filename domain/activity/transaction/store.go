@@ -100,14 +100,14 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 
 // lock reads one transaction and keeps others from changing it until the end.
 func lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
-	n, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": one})
-	if err != nil {
-		return nil, fmt.Errorf("lock a transaction: %w", err)
-	}
-	if n == 0 {
-		return nil, apierr.NotFound
-	}
-	return byID(ctx, tx, one)
+	var found *Transaction
+	err := tx.Together(ctx, db.Send(hold(tx, one)), db.LoadOf(&found, byID, one))
+	return found, err
+}
+
+// hold keeps others from changing a transaction until the end.
+func hold(tx *db.Tx, one id.ID) db.Stmt {
+	return db.Stmt{SQL: `select from transaction where team_id = @team and id = @id for update`, Args: db.Args{"team": tx.Team, "id": one}}
 }
 
 // headRow and lineRow carry rows to the database as one JSON document each, so that thousands travel in one statement.

@@ -30,7 +30,7 @@ func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]
 		drafts[i] = drafted(&all[i], tx.NewID)
 		ids[i] = drafts[i].ID
 	}
-	if err := save(ctx, tx, drafts, l); err != nil {
+	if err := save(ctx, tx, nil, drafts, l); err != nil {
 		return nil, err
 	}
 	return inOrder(ctx, tx, ids)
@@ -54,17 +54,29 @@ func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error)
 
 // Change changes a transaction and books the difference. An archived one can only be brought back, with other changes or without.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
-	old, err := lock(ctx, tx, one)
-	if err != nil {
+	if _, err := change(ctx, tx, one, u, l); err != nil {
+		return nil, err
+	}
+	return byID(ctx, tx, one)
+}
+
+// change is Change without reading what became of the transaction.
+func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*draft, error) {
+	var old *Transaction
+	var by payer
+	var t *terms
+	works := []db.Work{db.Send(hold(tx, one)), db.LoadOf(&old, byID, one), db.Load(&t, loadTerms)}
+	if !u.describes() {
+		works = append(works, db.LoadOf(&by, paidBy, asked{one, u.archives()}))
+	}
+	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
 	if old.Status == Inactive && u.Status != Active {
 		return nil, errArchived
 	}
-	if !u.describes() {
-		if err := guard(ctx, tx, one, u.archives()); err != nil {
-			return nil, err
-		}
+	if err := by.refusal(); err != nil {
+		return nil, err
 	}
 	d, issues := redrafted(old, u, tx.NewID)
 	if len(issues) > 0 {
@@ -75,10 +87,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 			return nil, err
 		}
 	}
-	if err := save(ctx, tx, []*draft{d}, l); err != nil {
-		return nil, err
-	}
-	return byID(ctx, tx, one)
+	return d, save(ctx, tx, t, []*draft{d}, l)
 }
 
 // Remove takes a transaction out of the books and deletes it, or keeps its row as archived.
@@ -131,15 +140,15 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
-// save completes drafts, stores them and books them.
-func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) error {
-	t, r, err := complete(ctx, tx, drafts)
+// save completes drafts, stores them and books them. It reads the terms when they are nil.
+func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Lenience) error {
+	t, r, err := complete(ctx, tx, t, drafts)
 	if err != nil {
 		return err
 	}
 	var postings []ledger.Posting
 	sources := make([]id.ID, len(drafts))
-	stays, opening := idSet{}, false
+	stays, opening, made := idSet{}, false, true
 	for i, d := range drafts {
 		if err := d.check(t, r); err != nil {
 			return err
@@ -153,7 +162,7 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 		if d.old != nil {
 			stays.addReservations(d.old)
 		}
-		opening = opening || d.IsOpeningBalance
+		opening, made = opening || d.IsOpeningBalance, made && d.old == nil
 	}
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if opening {
@@ -161,30 +170,45 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, l ledger.Lenience) er
 			return err
 		}
 	}
-	if err := store(ctx, tx, drafts, stays); err != nil {
+	book := ledger.Replace
+	if made {
+		book = ledger.Post
+	}
+	err = tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error {
+			if err := store(ctx, tx, drafts, stays); err != nil {
+				return err
+			}
+			for _, d := range drafts {
+				if d.old == nil {
+					note(tx, audit.Created, nil, d.after())
+				} else {
+					note(tx, audit.Updated, d.old, d.after())
+				}
+			}
+			return nil
+		},
+		func(ctx context.Context, tx *db.Tx) error {
+			if _, err := book(ctx, tx, sources, postings, l); err != nil {
+				return fmt.Errorf("book transactions: %w", err)
+			}
+			return nil
+		})
+	if err != nil {
 		return err
-	}
-	for _, d := range drafts {
-		if d.old == nil {
-			note(tx, audit.Created, nil, d.after())
-		} else {
-			note(tx, audit.Updated, d.old, d.after())
-		}
-	}
-	if _, err := ledger.Replace(ctx, tx, sources, postings, l); err != nil {
-		return fmt.Errorf("book transactions: %w", err)
 	}
 	if err := reverse(ctx, tx); err != nil {
 		return err
 	}
-	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
+	return reservation.SourceKnowing(reservation.Known{Assigned: t.assigned, Periods: r.facts.Periods}).BookAfter(ctx, tx, stays.list(), l)
 }
 
 // complete gives drafts what the caller left to the service, and reads what they name.
-func complete(ctx context.Context, tx *db.Tx, drafts []*draft) (*terms, *references, error) {
-	t, err := loadTerms(ctx, tx)
-	if err != nil {
-		return nil, nil, err
+func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *terms, _ *references, err error) {
+	if t == nil {
+		if t, err = loadTerms(ctx, tx); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := byLast4(ctx, tx, drafts); err != nil {
 		return nil, nil, err

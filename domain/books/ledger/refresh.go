@@ -106,8 +106,8 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 // replace stores the postings that the mode replaces and keeps the others as they are stored. A source whose other postings would be derived
 // differently stays stale.
 func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by policy) (Change, error) {
-	if by.mode == "" || by.mode == full || s.Replaces == nil {
-		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources}, derived.Postings, by.Lenience)
+	if derived.Made || by.mode == "" || by.mode == full || s.Replaces == nil {
+		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience)
 	}
 	standing, err := stored(ctx, tx, derived.Sources)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
-	return replacePart(ctx, tx, subset{s.Noun, derived.Sources, behind}, wanted, by.Lenience)
+	return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, behind: behind, standing: standing, read: true}, wanted, by.Lenience)
 }
 
 // LockPolicy says what a refresh does with a journal that a lock holds.

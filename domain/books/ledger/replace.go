@@ -31,12 +31,42 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
+// Post is Replace for sources that the transaction has just made, of which nothing can be stored: it does not look. Its errors are those of Replace.
+func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
+	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
+}
+
 // subset are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
-// sources behind.
+// sources behind. Nothing is stored of sources that were just made.
 type subset struct {
 	noun    Noun // empty where the caller tells of the sources itself
 	sources []id.ID
 	behind  map[id.ID]bool
+	made    bool
+	// standing are the stored postings, if they have been read.
+	standing []Posting
+	read     bool
+}
+
+// some is the subset for some of the sources.
+func (of subset) some(sources []id.ID) subset {
+	of.sources = sources
+	return of
+}
+
+// stored are the stored postings of the sources, which stand in order.
+func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
+	switch {
+	case of.made:
+		return nil, nil
+	case of.read:
+		return slices.DeleteFunc(slices.Clone(of.standing), func(p Posting) bool {
+			_, found := slices.BinarySearchFunc(of.sources, p.SourceID, id.ID.Compare)
+			return !found
+		}), nil
+	default:
+		return stored(ctx, tx, of.sources)
+	}
 }
 
 // replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
@@ -65,7 +95,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	var total Change
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
-		change, err := replaceChunk(ctx, tx, subset{of.noun, ordered[:n], of.behind}, postings, l)
+		change, err := replaceChunk(ctx, tx, of.some(ordered[:n]), postings, l)
 		if err != nil {
 			return Change{}, err
 		}
@@ -93,21 +123,18 @@ func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Pos
 }
 
 func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
-	standing, err := stored(ctx, tx, of.sources)
+	standing, err := of.stored(ctx, tx)
 	if err != nil {
 		return Change{}, err
 	}
-	// The locks are asked after this: a statement that attached entries since they were read is seen over them then, and one that freed them
-	// is not.
-	if err := shareLocks(ctx, tx, standing, wanted); err != nil {
+	gone, added := compare(standing, wanted)
+	f, err := factsOf(ctx, tx, ownerPeriods(slices.Concat(standing, wanted)), slices.Concat(gone, added))
+	if err != nil {
 		return Change{}, err
 	}
-	gone, added := compare(standing, wanted)
-	skipped := map[id.ID]hold{}
-	if len(gone)+len(added) > 0 {
-		if skipped, err = decide(ctx, tx, gone, added, l); err != nil {
-			return Change{}, err
-		}
+	skipped, err := f.decide(gone, added, l)
+	if err != nil {
+		return Change{}, err
 	}
 	kept := func(postings []Posting) []Posting {
 		return slices.DeleteFunc(postings, func(p Posting) bool {
@@ -118,11 +145,15 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	outstanding := len(gone) + len(added)
 	gone, added = kept(gone), kept(added)
 	change := Change{Added: len(added), Removed: len(gone), Skipped: outstanding - len(gone) - len(added)}
-	if err := write(ctx, tx, gone, added); err != nil {
-		return Change{}, err
-	}
-	noteEffects(tx, of.noun, gone, added)
-	return change, settle(ctx, tx, of, skipped)
+	return change, tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error {
+			if err := write(ctx, tx, gone, added); err != nil {
+				return err
+			}
+			noteEffects(tx, of.noun, gone, added)
+			return nil
+		},
+		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, skipped) })
 }
 
 // noteEffects notes what became of the entries of each source.
@@ -201,11 +232,7 @@ func (p *Posting) equal(o *Posting) bool {
 }
 
 // decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that holds it.
-func decide(ctx context.Context, tx *db.Tx, gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
-	f, err := factsOf(ctx, tx, slices.Concat(gone, added))
-	if err != nil {
-		return nil, err
-	}
+func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
 	for _, postings := range [][]Posting{gone, added} {
 		for i := range postings {

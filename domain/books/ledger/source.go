@@ -71,6 +71,8 @@ type Derived struct {
 	// Sources are those that exist and could be derived, Postings all that they come to.
 	Sources  []id.ID
 	Postings []Posting
+	// Made says that the transaction has just made the sources, so that nothing of them is stored.
+	Made bool
 	// Failed are those that cannot be derived, each with the refusal.
 	Failed map[id.ID]error
 	// With are sources of another noun whose journals follow these; nil for none.

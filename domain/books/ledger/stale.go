@@ -181,10 +181,13 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 			done = append(done, source)
 		}
 	}
-	stmts := []db.Stmt{{
-		SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
-		Args: db.Args{"team": tx.Team, "done": done},
-	}}
+	var stmts []db.Stmt
+	if len(done) > 0 && !of.made {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
+			Args: db.Args{"team": tx.Team, "done": done},
+		})
+	}
 	if len(left) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL: `update ledger_stale s set status = 'locked', held_at = h.at, held_by = h.by

@@ -118,21 +118,33 @@ func statuses(ctx context.Context, tx *db.Tx, subjects []Subject, find underWay,
 	for i := range subjects {
 		touched = append(touched, subjects[i].ID)
 	}
-	rows, err := db.Select[staleness](ctx, tx, sql, db.Args{"team": tx.Team, "ids": touched})
-	if err != nil {
+	stale := func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]staleness, error) {
+		return db.Select[staleness](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids})
+	}
+	var rows []staleness
+	var pending *operation.Pending
+	around := slices.Clone(touched)
+	for i := range subjects {
+		around = append(around, subjects[i].Also...)
+	}
+	if err := tx.Together(ctx, db.LoadOf(&rows, stale, touched), db.LoadOf(&pending, find, around)); err != nil {
 		return nil, fmt.Errorf("read journal statuses: %w", err)
 	}
 	found := make(map[id.ID]*staleness, len(rows))
+	var causes []id.ID
 	for i := range rows {
 		found[rows[i].ID] = &rows[i]
-		touched = append(touched, rows[i].Causes...)
+		for _, cause := range rows[i].Causes {
+			if !cause.IsZero() && !slices.Contains(around, cause) {
+				causes = append(causes, cause)
+			}
+		}
 	}
-	for i := range subjects {
-		touched = append(touched, subjects[i].Also...)
-	}
-	pending, err := find(ctx, tx, touched)
-	if err != nil {
-		return nil, err
+	if causes != nil { // operations that name what made the journals stale derive them as well
+		var err error
+		if pending, err = find(ctx, tx, append(around, causes...)); err != nil {
+			return nil, err
+		}
 	}
 	out := make(map[id.ID]JournalStatus, len(subjects))
 	for i := range subjects {

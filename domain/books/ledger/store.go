@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -67,12 +66,15 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 	return args
 }
 
-// shareLocks keeps the statements of the touched ownership periods as they are until the transaction ends, so that a lock that a posting meets
-// stands as long as the transaction runs, and whoever takes it away sees what it held: saving a statement and returning it to draft lock its
-// ownership period for update. The closed books stay as they are by the team's gate.
-func shareLocks(ctx context.Context, tx *db.Tx, touched ...[]Posting) error {
+// shareLocks keeps the statements of ownership periods as they are until the transaction ends, so that a lock that a posting meets stands as long
+// as the transaction runs, and whoever takes it away sees what it held: saving a statement and returning it to draft lock its ownership period
+// for update. The closed books stay as they are by the team's gate.
+func shareLocks(ctx context.Context, tx *db.Tx, periods []id.ID) error {
+	if len(periods) == 0 {
+		return nil
+	}
 	_, err := tx.Exec(ctx, `select from listing_ownership_period where team_id = @team and id = any(@periods::uuid[]) order by id for share`,
-		db.Args{"team": tx.Team, "periods": ownerPeriods(slices.Concat(touched...))})
+		db.Args{"team": tx.Team, "periods": periods})
 	return err
 }
 
@@ -158,9 +160,9 @@ func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) 
 	return postings, nil
 }
 
-// holder is an owner statement of an ownership period, or a bank record that stands for a transaction.
+// holder is an owner statement of an ownership period, a bank record that stands for a transaction, or how far the books are closed.
 type holder struct {
-	Status   string // of a statement; empty for a bank record
+	Status   string // of a statement; empty for a bank record; closed, softClosed or softClosedForOthers before EndAt for the books
 	ID       id.ID
 	Of       id.ID // ownership period, or transaction
 	Currency string
@@ -175,49 +177,67 @@ type facts struct {
 	banks   map[id.ID]bool
 }
 
-// factsOf reads the facts for postings that are to be added or removed.
-func factsOf(ctx context.Context, tx *db.Tx, touched []Posting) (*facts, error) {
+// factsOf reads the facts for postings that are to be added or removed, after it has shared the locks of all periods that the sources post to: a
+// statement that attached entries since they were read is seen over them then, and one that freed them is not.
+func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
-	var err error
-	if f.closing, err = ClosingOf(ctx, tx); err != nil {
+	if len(touched) == 0 {
+		return f, shareLocks(ctx, tx, periods)
+	}
+	var held []holder
+	share := func(ctx context.Context, tx *db.Tx) error { return shareLocks(ctx, tx, periods) }
+	if err := tx.Together(ctx, share, db.LoadOf(&held, holdersOf, touched)); err != nil {
 		return nil, err
-	}
-	var sources, accounts, attached []id.ID
-	for i := range touched {
-		sources = append(sources, touched[i].SourceID)
-		for k := range touched[i].Lines {
-			accounts = append(accounts, touched[i].Lines[k].AccountID)
-			attached = append(attached, touched[i].Lines[k].StatementID)
-		}
-	}
-	held, err := db.Select[holder](ctx, tx, `
-		select status, id, ownership_period_id as of, currency, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
-		union all
-		select 'attached', id, ownership_period_id, currency, end_at from statement where team_id = @team and id = any(@attached)
-		union all
-		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)`,
-		db.Args{"team": tx.Team, "periods": ownerPeriods(touched), "attached": sortedIDs(attached), "sources": sortedIDs(sources)})
-	if err != nil {
-		return nil, fmt.Errorf("read what holds postings: %w", err)
 	}
 	reconciled := false
 	for i := range held {
-		if held[i].Status == "attached" {
-			f.saved[held[i].ID] = *held[i].EndAt
-			continue
+		switch h := &held[i]; h.Status {
+		case "closed":
+			f.closing.BooksClosedAt = h.EndAt
+		case "softClosed", "softClosedForOthers":
+			f.closing.SoftClosedAt, f.closing.MayPost = h.EndAt, h.Status == "softClosedForOthers"
+		case "attached":
+			f.saved[h.ID] = *h.EndAt
+		default:
+			f.over[h.Of] = append(f.over[h.Of], *h)
+			reconciled = reconciled || h.Status == ""
 		}
-		f.over[held[i].Of] = append(f.over[held[i].Of], held[i])
-		reconciled = reconciled || held[i].Status == ""
 	}
 	if !reconciled {
 		return f, nil
 	}
+	accounts := column(touched, func(_ *Posting, l *Line) id.ID { return l.AccountID })
 	banks, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and type = 'bank' and id = any(@accounts)`,
 		db.Args{"team": tx.Team, "accounts": sortedIDs(accounts)})
 	for _, bank := range banks {
 		f.banks[bank] = true
 	}
 	return f, err
+}
+
+// holdersOf are the closed books, statements and bank records that may hold postings.
+func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, error) {
+	var sources []id.ID
+	for i := range touched {
+		sources = append(sources, touched[i].SourceID)
+	}
+	attached := column(touched, func(_ *Posting, l *Line) id.ID { return l.StatementID })
+	held, err := db.Select[holder](ctx, tx, `
+		select status, id, ownership_period_id as of, currency, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
+		union all
+		select 'attached', id, ownership_period_id, currency, end_at from statement where team_id = @team and id = any(@attached)
+		union all
+		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)
+		union all
+		select 'closed', null, null, '', books_closed_at from team where team_id = @team
+		union all
+		select case when @user = any(soft_close_posters) then 'softClosedForOthers' else 'softClosed' end, null, null, '', soft_closed_at
+			from team where team_id = @team`,
+		db.Args{"team": tx.Team, "user": tx.Actor.User, "periods": ownerPeriods(touched), "attached": sortedIDs(attached), "sources": sortedIDs(sources)})
+	if err != nil {
+		return nil, fmt.Errorf("read what holds postings: %w", err)
+	}
+	return held, nil
 }
 
 // ClosingOf is how far the team's books are closed for the actor.
