@@ -245,7 +245,7 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return bookWaiting(ctx, tx, drafts[0].ID, waiting)
 }
 
-// store writes the rows and lines of drafts, and tells what became of them.
+// store writes the rows and lines of drafts, and notes what became of them.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	stmts := make([]db.Stmt, 0, len(drafts)+2)
 	for _, d := range drafts {
