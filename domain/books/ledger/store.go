@@ -223,15 +223,15 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 	}
 	attached := column(touched, func(_ *Posting, l *Line) id.ID { return l.StatementID })
 	held, err := db.Select[holder](ctx, tx, `
-		select status, id, ownership_period_id as of, currency, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
+		select status, id, currency, ownership_period_id as of, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
 		union all
-		select 'attached', id, ownership_period_id, currency, end_at from statement where team_id = @team and id = any(@attached)
+		select 'attached', id, currency, ownership_period_id, end_at from statement where team_id = @team and id = any(@attached)
 		union all
-		select '', bank_record_id, transaction_id, '', null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)
+		select '', bank_record_id, '', transaction_id, null from bank_reconciliation where team_id = @team and transaction_id = any(@sources)
 		union all
-		select 'closed', null, null, '', books_closed_at from team where team_id = @team
+		select 'closed', null, '', null, books_closed_at from team where team_id = @team
 		union all
-		select case when @user = any(soft_close_posters) then 'softClosedForOthers' else 'softClosed' end, null, null, '', soft_closed_at
+		select case when @user = any(soft_close_posters) then 'softClosedForOthers' else 'softClosed' end, null, '', null, soft_closed_at
 			from team where team_id = @team`,
 		db.Args{"team": tx.Team, "user": tx.Actor.User, "periods": ownerPeriods(touched), "attached": sortedIDs(attached), "sources": sortedIDs(sources)})
 	if err != nil {
