@@ -68,8 +68,7 @@ func described(t *testing.T, into any) {
 	}
 }
 
-// Every property of every published schema says what it is, and in which unit: itself, or through what it refers to. Words that nothing uses are
-// none.
+// Every property of every published schema says what it is, and in which unit: itself, or through what it refers to.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	t.Parallel()
 	d, err := app.Describe()

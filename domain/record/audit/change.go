@@ -72,19 +72,53 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 	return changes, name, nil
 }
 
+// mask hides what a change says of secret fields, those of objects within lists among them.
 func mask(c Change) Change {
-	for part := range strings.SplitSeq(c.Key, ".") {
-		if !secret[strings.ToLower(part)] {
-			continue
-		}
-		if c.Old != nil {
-			c.Old = hidden
-		}
-		if c.New != nil {
-			c.New = hidden
+	isSecret := slices.ContainsFunc(strings.Split(c.Key, "."), func(part string) bool { return secret[strings.ToLower(part)] })
+	for _, value := range []*json.RawMessage{&c.Old, &c.New} {
+		switch {
+		case *value == nil:
+		case isSecret:
+			*value = hidden
+		case (*value)[0] == '[':
+			*value = maskList(*value)
 		}
 	}
 	return c
+}
+
+// maskList hides the secret fields of the objects in a list, however deep they are. Numbers keep all of their digits.
+func maskList(list json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(list))
+	decoder.UseNumber()
+	var items any
+	if err := decoder.Decode(&items); err != nil || !hide(items) {
+		return list
+	}
+	masked, err := json.Marshal(items)
+	if err != nil {
+		return hidden
+	}
+	return masked
+}
+
+// hide replaces the values of secret fields in place and reports whether there were any.
+func hide(value any) (found bool) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			found = hide(item) || found
+		}
+	case map[string]any:
+		for key, member := range v {
+			if secret[strings.ToLower(key)] && member != nil {
+				v[key], found = "•••", true
+			} else {
+				found = hide(member) || found
+			}
+		}
+	}
+	return found
 }
 
 // fields are those of a view by dotted key; lists are values as a whole.

@@ -82,12 +82,18 @@ type address struct {
 	Line *string `json:"line"`
 }
 
+type method struct {
+	Holder string `json:"holder"`
+	Last4  string `json:"last4"`
+}
+
 type person struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
 	Address   *address `json:"address"`
 	Tags      []string `json:"tags"`
 	TaxID     *string  `json:"taxIdentifier"`
+	Methods   []method `json:"methods"`
 	UpdatedAt string   `json:"updatedAt"`
 }
 
@@ -103,6 +109,10 @@ func TestAnEventSaysWhatChanged(t *testing.T) {
 	}{
 		"created": {audit.Created, nil, after, `[{"key": "address.city", "new": "Genf"}, {"key": "name", "new": "Ada L."}, {"key": "tags", "new": ["y"]}, {"key": "taxIdentifier", "new": "•••"}]`},
 		"updated": {audit.Updated, before, after, `[{"key": "address.city", "new": "Genf", "old": "Bern"}, {"key": "name", "new": "Ada L.", "old": "Ada"}, {"key": "tags", "new": ["y"], "old": ["x", "y"]}, {"key": "taxIdentifier", "new": "•••", "old": "•••"}]`},
+		"secrets in a list": {
+			audit.Updated, &person{Name: "Ada", Methods: []method{{"Ada", "1234"}}}, &person{Name: "Ada", Methods: []method{{"Ada", "9999"}}},
+			`[{"key": "methods", "new": [{"last4": "•••", "holder": "Ada"}], "old": [{"last4": "•••", "holder": "Ada"}]}]`,
+		},
 		"deleted": {audit.Deleted, &person{Name: "Ada"}, nil, `[{"key": "name", "old": "Ada"}]`},
 		"cleared": {audit.Updated, &person{Name: "Ada", Tags: []string{"x"}}, &person{Name: "Ada", Tags: []string{}}, `[{"key": "tags", "old": ["x"]}]`},
 	} {
