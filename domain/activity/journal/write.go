@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Add stores a new journal and posts it.
+// Add stores a new journal and posts it. It fails with 400 when a line names what the team does not have or the lines do not balance, and with a
+// lock that holds its day.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
 	return save(ctx, tx, drafted(c, tx.NewID()), nil)
 }

@@ -122,7 +122,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Template, error) 
 	return Add(ctx, tx, &in.Body)
 }
 
-// Add stores a new recurring template.
+// Add stores a new recurring template. It fails as the transactions that it is to make would.
 func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if b.Type == "" {
 		b.Type = transaction.Expense

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Add stores a new transaction and books it.
+// Add stores a new transaction and books it. It fails with what Refusals lists.
 func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transaction, error) {
 	added, err := AddAll(ctx, tx, []Create{*c}, l)
 	if err != nil {
@@ -52,7 +52,8 @@ func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error)
 	return out, nil
 }
 
-// Change changes a transaction and books the difference. An archived one can only be brought back, with other changes or without.
+// Change changes a transaction and books the difference. Beside what Refusals lists it fails with NOT_FOUND, for an archived one unless it is brought
+// back, with other changes or without, and for one whose payment is under way or has come back.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
 	if _, err := change(ctx, tx, one, u, l); err != nil {
 		return nil, err
@@ -90,7 +91,8 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	return d, save(ctx, tx, t, []*draft{d}, l)
 }
 
-// Remove takes a transaction out of the books and deletes it, or keeps its row as archived.
+// Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with NOT_FOUND, with a lock that holds an
+// entry of it, and for one that a payment, a reconciled bank record or another transaction needs.
 func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
 	old, err := lock(ctx, tx, one)
 	if err != nil {

@@ -52,6 +52,7 @@ type Task struct {
 }
 
 // Start records an operation and its jobs in the transaction of the request, in one round trip (OPS-01 … OPS-05, OPS-82).
+// It fails only by a mistake of the program, such as an operation without a task.
 func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("start operation: %w", err)

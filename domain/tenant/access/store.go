@@ -83,7 +83,8 @@ type Key struct {
 
 var errUnknownTeam = errors.New("no such team")
 
-// IssueKey makes a key and the service user that it acts as. Tx works across teams.
+// IssueKey makes a key and the service user that it acts as. Tx works across teams. It fails for unknown scopes, without a team, for a team that is
+// not there, and when a key of a partner is not for a partner team or the other way round.
 func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	granted, unknown := Expand(n.Scopes)
 	if len(unknown) > 0 {
@@ -160,7 +161,7 @@ type grantView struct {
 	Scopes    []string `json:"scopes"`
 }
 
-// SetMember grants a person a team, or changes the grant.
+// SetMember grants a person a team, or changes the grant. It fails for unknown scopes and for a team or person that is not there.
 func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	granted, unknown := Expand(m.Scopes)
 	if len(unknown) > 0 {
@@ -187,7 +188,7 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	return team.Announce(ctx, tx)
 }
 
-// IssueToken makes a bearer token for a person, shown once.
+// IssueToken makes a bearer token for a person, shown once. It fails for a user that is no person.
 func IssueToken(ctx context.Context, tx *db.Tx, user id.ID, expires *time.Time) (string, error) {
 	secret := newSecret("ut", "dev")
 	sum := hash(secret)
