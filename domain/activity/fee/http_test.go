@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // Proves: DRY-40.
@@ -142,9 +143,7 @@ func TestFeesLeaveLockedJournalsAlone(t *testing.T) {
 func TestFeeLock(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	period, statement := id.New(b.DB.Now()), id.New(b.DB.Now())
-	b.Exec(`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, now(), now())`,
-		db.Args{"id": period, "listing": b.listing})
+	period := fixture.Period(b.Team, b.listing, "", "")
 	b.stay("2026-01-29")
 	path := b.add()
 	b.wantCharged(20_000)
@@ -156,11 +155,8 @@ func TestFeeLock(t *testing.T) {
 	if got := b.Get(path); got.String("lock.status") != "open" {
 		t.Errorf("%s", got.Body)
 	}
-	b.Exec(`update team set books_closed_at = '2026-01-30' where id = @team`, nil)
-	b.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
-			expenses, payouts, balance_end, reserve, created_at, updated_at)
-		values (@team, @id, 's1', @period, @listing, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, now(), now())`,
-		db.Args{"id": statement, "period": period, "listing": b.listing})
+	fixture.CloseBooks(b.Team, "2026-01-30")
+	statement := fixture.Statement(b.Team, b.listing, period, "published", "2026-01-01", "2026-01-31")
 	b.Exec(`update ledger_entry set statement_id = @statement, ownership_period_id = @period where team_id = @team and party = 'owners'`,
 		db.Args{"statement": statement, "period": period})
 	list := b.Get("/recurring-fees?sort=name").Want(200)

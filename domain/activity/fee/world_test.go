@@ -19,11 +19,12 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-type object = map[string]any
+type object = fixture.Object
 
 // books are those of a team with the standard chart and one listing. Its reservations are derived by the charges alone, at check-in.
 type books struct {
@@ -49,21 +50,10 @@ func newBooks(t testing.TB) *books {
 	return b
 }
 
-func (b *books) addListing(name string) id.ID {
-	b.t.Helper()
-	v := id.New(b.DB.Now())
-	b.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @name, @name, 'usd', now(), now())`,
-		db.Args{"id": v, "name": name})
-	return v
-}
+func (b *books) addListing(name string) id.ID { return fixture.Listing(b.Team, name) }
 
-func (b *books) account(code string) (out id.ID) {
-	b.t.Helper()
-	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		out, err = db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and code = @code`, db.Args{"team": tx.Team, "code": code})
-		return err
-	})
-	return out
+func (b *books) account(code string) id.ID {
+	return fixture.Accounts(b.Team)[code]
 }
 
 // stay books a rent of 1000.00 on the listing, from some day on for five nights.
@@ -74,10 +64,11 @@ func (b *books) stay(checkIn string) id.ID {
 
 func (b *books) stayOn(listing id.ID, checkIn, status string) id.ID {
 	b.t.Helper()
-	v := id.New(b.DB.Now())
-	b.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, @ref, @listing, @status, @in::date, @in::date + 5, 'usd', now(), now())`,
-		db.Args{"id": v, "ref": v.String(), "listing": listing, "status": status, "in": checkIn})
+	in, err := day.Parse(checkIn)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	v := fixture.Stay(b.Team, listing, status, checkIn, in.AddDays(5).String())
 	b.Exec(`insert into reservation_line (team_id, id, reservation_id, position, type, amount) values (@team, @id, @reservation, 1, 'rent', 100000)`,
 		db.Args{"id": id.New(b.DB.Now()), "reservation": v})
 	return v
@@ -142,13 +133,7 @@ func (b *books) fee(changes ...any) object {
 		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 20_000, "creditParty": "manager",
 		"debitParty": "owners", "creditAccountId": b.credit, "debitAccountId": b.debit,
 	}
-	for i := 0; i+1 < len(changes); i += 2 {
-		name, _ := changes[i].(string)
-		if body[name] = changes[i+1]; changes[i+1] == nil {
-			delete(body, name)
-		}
-	}
-	return body
+	return fixture.With(body, changes...)
 }
 
 // add makes a fee that the listing is charged all the time, and gives its path.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/test/fixture"
 )
 
 const journals = "/general-ledger/journals"
@@ -110,7 +111,7 @@ func TestLocksHoldJournals(t *testing.T) {
 	w := newWorld(t)
 	jan := journals + "/" + w.Post(journals, w.gift("2026-01-20")).Want(201).String("id")
 	feb := journals + "/" + w.Post(journals, w.gift("2026-02-20")).Want(201).String("id")
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.Post(journals, w.gift("2026-01-21")).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	w.Put(jan, object{"date": "2026-02-21"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	w.Put(feb, object{"date": "2026-01-21"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
@@ -120,7 +121,7 @@ func TestLocksHoldJournals(t *testing.T) {
 		t.Errorf("the lock does not say since when: %s", got)
 	}
 
-	s := w.statement("published", "2026-02", true)
+	s := w.statement("published", "2026-02-01", "2026-02-28", true)
 	w.Put(feb, object{"description": "x"}).WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
 	w.Delete(feb).WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
 	w.Post(journals, w.gift("2026-02-21")).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
@@ -136,7 +137,7 @@ func TestReversal(t *testing.T) {
 	w := newWorld(t)
 	original := w.Post(journals, w.gift("2026-01-20")).Want(201).String("id")
 	one := journals + "/" + original
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.Post(one+"/reverse", object{"date": "2026-01-31"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	back := w.Post(one+"/reverse", object{"date": "2026-06-01", "description": "Given in error"}).Want(201)
 	for path, want := range map[string]string{
@@ -155,7 +156,7 @@ func TestReversal(t *testing.T) {
 	if again.String("context.reversedById") != back.String("id") {
 		t.Errorf("the reversal is not named: %s", again.Body)
 	}
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Delete(one).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	lines := list{w.line("5200", 5), w.line("1000", -5)}
 	w.Put(one, object{"lines": lines}).WantError(apierr.CodeConflict, "")

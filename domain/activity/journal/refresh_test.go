@@ -18,7 +18,7 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 	w := newWorld(t)
 	held := journals + "/" + w.Post(journals, w.gift("2026-02-01")).Want(201).String("id")
 	w.Post(journals, w.gift("2026-04-20")).Want(201)
-	statement := w.statement("published", "2026-02", true)
+	statement := w.statement("published", "2026-02-01", "2026-02-28", true)
 	w.Exec(`update listing_ownership_period set end_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.ann})
 	w.Exec(`update listing_ownership_period set start_at = '2026-01-10' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 const templates = "/transactions/recurring-templates"
@@ -26,7 +27,7 @@ func byHand(t *testing.T) {
 
 // rent is a monthly bill of 100.00 for the villa, from January on.
 func (w *world) rent(pairs ...any) object {
-	return with(object{
+	return fixture.With(object{
 		"description": "Pool service", "date": "2026-01-31", "contactId": w.vendor, "pattern": object{"frequency": "monthly"},
 		"lines": list{object{
 			"accountId": w.accounts["5200"], "amount": 10000, "listingId": w.villa, "appliedAmount": object{"taxRateId": w.tax},
@@ -95,7 +96,9 @@ func TestTemplates(t *testing.T) {
 func TestRefusedTemplates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pattern := func(pairs ...any) object { return w.rent("pattern", with(object{"frequency": "monthly"}, pairs...)) }
+	pattern := func(pairs ...any) object {
+		return w.rent("pattern", fixture.With(object{"frequency": "monthly"}, pairs...))
+	}
 	tests := map[string]struct {
 		body       object
 		code, path string
@@ -266,7 +269,7 @@ func TestRunIntoClosedBooks(t *testing.T) {
 	byHand(t)
 	w := newWorld(t)
 	path := templates + "/" + w.Post(templates, w.rent()).Want(201).String("id")
-	w.closeBooks("2026-03-01")
+	fixture.CloseBooks(w.Team, "2026-03-01")
 	body := object{"dates": list{"2026-02-28", "2026-03-31"}}
 	w.Post(path+"/run?dryRun=true", body).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	ack := w.Post(path+"/run?dryRun=false", body).Want(202)
@@ -294,7 +297,7 @@ func TestInstancesByHand(t *testing.T) {
 	byHand(t)
 	w := newWorld(t)
 	template := w.Post(templates, w.rent()).Want(201).String("id")
-	body := with(w.expense("2026-01-31", 100), "recurringTemplateId", template)
+	body := fixture.With(w.expense("2026-01-31", 100), "recurringTemplateId", template)
 	made := w.Post("/transactions", body).Want(201)
 	if made.String("recurringAt") != "2026-01-31" {
 		t.Errorf("made %s", made.Body)
@@ -304,7 +307,7 @@ func TestInstancesByHand(t *testing.T) {
 	if got := w.Get(templates + "/" + template).Want(200); got.String("nextTransactionInstanceAt") != "2026-02-28" || got.Int("instancesCount") != 1 {
 		t.Errorf("template %s", got.Body)
 	}
-	w.Post("/transactions", with(body, "recurringTemplateId", w.id())).WantIssue("notFound", "recurringTemplateId")
+	w.Post("/transactions", fixture.With(body, "recurringTemplateId", w.id())).WantIssue("notFound", "recurringTemplateId")
 }
 
 // The service makes by itself what is due; what is refused waits for a day.
@@ -325,7 +328,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 	}
 	later := w.rent("date", yesterday.AddDays(30).String(), "pattern", daily)
 	w.Post(templates, later).Want(201)
-	closed.closeBooks(yesterday.AddDays(10).String())
+	fixture.CloseBooks(closed.Team, yesterday.AddDays(10).String())
 	for range 2 {
 		for _, e := range recurring.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {

@@ -1,12 +1,10 @@
 package recurring_test
 
 import (
-	"maps"
 	"testing"
 
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
 	whole "stayledger/test/world"
 )
@@ -38,23 +36,11 @@ func newWorld(tb testing.TB) *world {
 
 func (w *world) id() id.ID { return id.New(w.DB.Now()) }
 
-func (w *world) closeBooks(at string) {
-	w.Exec(`update team set books_closed_at = @at::text::date where team_id = @team`, db.Args{"at": at})
-}
-
 func (w *world) expense(date string, cents int64) object {
 	return object{
 		"type": "expense", "date": date, "accountId": w.accounts["1000"],
 		"lines": list{object{"accountId": w.accounts["5200"], "amount": cents, "listingId": w.villa}},
 	}
-}
-
-func with(o object, pairs ...any) object {
-	out := maps.Clone(o)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		out[pairs[i].(string)] = pairs[i+1]
-	}
-	return out
 }
 
 func date(text string) day.Day {

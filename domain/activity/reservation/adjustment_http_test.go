@@ -4,21 +4,15 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 type object = map[string]any
 
 // published is a published January of the owner.
 func (b *books) published() id.ID {
-	b.t.Helper()
-	statement := id.New(b.DB.Now())
-	b.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
-			expenses, payouts, balance_end, reserve, created_at, updated_at)
-		values (@team, @id, 's1', @period, @listing, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, @now, @now)`,
-		db.Args{"id": statement, "period": b.period, "listing": b.listing, "now": b.DB.Now()})
-	return statement
+	return fixture.Statement(b.Team, b.listing, b.period, "published", "2026-01-01", "2026-01-31")
 }
 
 // Example G from booking to the settled account: paid 500, refunded 250, kept 250.

@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/team"
@@ -19,6 +18,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -40,34 +40,15 @@ func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
 	endpoints := slices.Concat(reservation.Part().Endpoints, mapping.Part().Endpoints, fee.Part().Endpoints, team.Part(ledger.Sources{reservation.Source()}).Endpoints, operation.Part(time.Hour).Endpoints)
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		if err := mapping.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		b.listing, b.period = tx.NewID(), tx.NewID()
-		return tx.Pipeline(ctx,
-			db.Stmt{
-				SQL:  `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now},
-			},
-			db.Stmt{
-				SQL:  `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now},
-			})
-	})
+	fixture.StandardChart(b.Team)
+	b.Tx(mapping.InstallStandard)
+	b.listing = fixture.Listing(b.Team, "Villa")
+	b.period = fixture.Period(b.Team, b.listing, "", "")
 	return b
 }
 
-func (b *books) account(code string) (account id.ID) {
-	b.t.Helper()
-	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		account, err = db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and code = @code`, db.Args{"team": tx.Team, "code": code})
-		return err
-	})
-	return account
+func (b *books) account(code string) id.ID {
+	return fixture.Accounts(b.Team)[code]
 }
 
 // stay is the body of the stay of worked example A, with changes in name, value pairs.

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // upload stands for an earlier upload of an attachment.
@@ -42,7 +43,7 @@ func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b, c := w.upload("attachment").String(), w.upload("attachment").String(), w.upload("attachment").String()
-	made := w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{a, b, a})).Want(201)
+	made := w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a, b, a})).Want(201)
 	path := "/transactions/" + made.String("id")
 	put := func(body object, want string, unlinked int64) {
 		t.Helper()
@@ -63,14 +64,14 @@ func TestAttachments(t *testing.T) {
 	put(object{"attachmentIds": list{}}, "", 3)
 	put(object{"attachmentIds": list{b}}, b, 2)
 	// Closed books have no say over papers.
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	put(object{"attachmentIds": list{b, a}}, b+" "+a, 1)
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Delete(path).Want(204)
 	if got := w.unlinked(); got != 3 {
 		t.Errorf("%d files are to be purged", got)
 	}
-	w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
+	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
 }
 
 // Proves: ATT-28, ATT-29, ATT-30, OPEN-49.
@@ -82,11 +83,11 @@ func TestRefusedAttachments(t *testing.T) {
 	transfer := object{"type": "transfer", "date": "2026-01-15", "lines": list{object{"accountId": w.accounts["1010"], "amount": 1}}}
 	w.Put(deposit, object{"attachmentIds": list{a}}).WantIssue("attachmentsNotSupported", "attachmentIds")
 	w.Put(deposit, object{"attachmentIds": list{}}).Want(200)
-	w.Post("/transactions", with(transfer, "attachmentIds", list{a})).WantIssue("attachmentsNotSupported", "attachmentIds")
-	w.Post("/transactions", with(transfer, "attachmentIds", list{})).Want(201)
+	w.Post("/transactions", fixture.With(transfer, "attachmentIds", list{a})).WantIssue("attachmentsNotSupported", "attachmentIds")
+	w.Post("/transactions", fixture.With(transfer, "attachmentIds", list{})).Want(201)
 	for _, unknown := range []id.ID{w.id(), w.upload("export"), other.upload("attachment")} {
-		w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{a, unknown})).WantIssue("attachmentNotFound", "attachmentIds.1")
+		w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a, unknown})).WantIssue("attachmentNotFound", "attachmentIds.1")
 	}
-	w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
-	w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{a})).WantError(apierr.CodeConflict, "")
+	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
+	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).WantError(apierr.CodeConflict, "")
 }

@@ -17,11 +17,12 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 func wantBalances(t *testing.T, w *world, want map[string]int64) {
 	t.Helper()
-	if got := w.balances(); !maps.Equal(got, want) {
+	if got := fixture.Balances(w.Team); !maps.Equal(got, want) {
 		t.Errorf("balances %v, want %v", got, want)
 	}
 }
@@ -72,7 +73,7 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 		t.Errorf("got %s", paid.Body)
 	}
 	wantBalances(t, w, map[string]int64{"5200": 12650, "1000": -10000, "4190": -1000, "2110": -1650})
-	included := with(object{}, "lines_update", list{object{
+	included := fixture.With(object{}, "lines_update", list{object{
 		"id": r.String("lines.0.id"), "amount": 11500, "markup": nil,
 		"appliedAmount": object{"taxRateId": w.tax, "taxBehavior": "included", "taxPayee": "authority"},
 	}})
@@ -131,7 +132,7 @@ func TestBooksStayInTheSafeRange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	most := w.Post("/transactions", w.expense("2026-01-15", money.MaxCents-10)).Want(201).String("id")
-	w.Post("/transactions", with(w.expense("2026-02-15", 10), "accountId", w.accounts["2200"])).Want(201)
+	w.Post("/transactions", fixture.With(w.expense("2026-02-15", 10), "accountId", w.accounts["2200"])).Want(201)
 	full := map[string]int64{"5200": money.MaxCents, "1000": 10 - money.MaxCents, "2200": -10}
 	wantBalances(t, w, full)
 	for _, body := range []object{w.expense("2026-01-15", 1), w.expense("2026-03-15", 1), w.expense("2026-03-15", money.MaxCents)} {
@@ -149,8 +150,8 @@ func TestBooksStayInTheSafeRange(t *testing.T) {
 func TestBillInClosedBooksCanBePaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	bill := w.Post("/transactions", with(w.expense("2026-01-15", 10000), "accountId", w.accounts["2200"])).Want(201).String("id")
-	w.closeBooks("2026-02-01")
+	bill := w.Post("/transactions", fixture.With(w.expense("2026-01-15", 10000), "accountId", w.accounts["2200"])).Want(201).String("id")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.Put("/transactions/"+bill, object{"payment": object{"date": "2026-01-20"}}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	w.Put("/transactions/"+bill, object{"payment": object{"date": "2026-02-20"}}).Want(200)
 	w.Put("/transactions/"+bill, object{"payment": object{"date": "2026-02-21"}}).Want(200)
@@ -169,32 +170,32 @@ func TestTypeRules(t *testing.T) {
 		body       object
 		code, path string
 	}{
-		"two lines of a payout":           {with(payout, "lines", twoLines), "exactlyOneLine", "lines"},
-		"two lines of a transfer":         {with(payout, "type", "transfer", "lines", twoLines), "exactlyOneLine", "lines"},
-		"attachments of a deposit":        {with(w.deposit("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"attachments of a payout":         {with(payout, "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"attachments of a transfer":       {with(payout, "type", "transfer", "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
-		"unknown attachment":              {with(w.expense("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentNotFound", "attachmentIds.0"},
-		"payment of a deposit":            {with(w.deposit("2026-01-15", 1), "payment", object{"date": "2026-01-16"}), "paymentNotSupported", "payment"},
-		"opening balance by an expense":   {with(w.expense("2026-01-15", 1), "isOpeningBalance", true), "openingBalanceNotSupported", "isOpeningBalance"},
-		"no account":                      {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
-		"unknown assignment":              {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "assignment": "bank"}}), "enum", "lines.0.assignment"},
-		"unknown account":                 {with(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.id()}}), "notFound", "lines.0.accountId"},
-		"unknown listing":                 {with(payout, "lines", list{object{"amount": 1, "listingId": w.id()}}), "notFound", "lines.0.listingId"},
-		"unknown reservation":             {with(payout, "lines", list{object{"amount": 1, "reservationId": w.id()}}), "notFound", "lines.0.reservationId"},
-		"unknown contact":                 {with(payout, "contactId", w.id()), "notFound", "contactId"},
-		"unknown bank":                    {with(payout, "accountId", w.id()), "notFound", "accountId"},
-		"unknown tax rate":                {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "appliedAmount": object{"taxRateId": w.id()}}}), "notFound", "lines.0.appliedAmount"},
-		"an owner without a listing":      {with(payout, "lines", list{object{"amount": 1, "party": "owners"}}), "required", "lines.0.listingId"},
-		"a listing of another stay":       {with(payout, "lines", list{object{"amount": 1, "reservationId": w.stay, "listingId": w.listingWithOwner("Other")}}), "listingMismatch", "lines.0.listingId"},
-		"a listing without an owner":      {with(payout, "lines", list{object{"amount": 1, "listingId": w.listing("Unowned")}}), "ownershipPeriodMissing", "lines.0.listingId"},
-		"a markup that nobody pays":       {with(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "markup": object{"amount": 1}}}), "markupNotSupported", "lines.0.markup"},
-		"a currency that does not exist":  {with(payout, "currency", "XXX"), "currency", "currency"},
-		"a stay in another currency":      {with(payout, "currency", "eur", "lines", list{object{"amount": 1, "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
-		"a deposit in another currency":   {with(w.deposit("2026-01-15", 1), "currency", "EUR", "lines", list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
-		"a statement of another currency": {with(payout, "currency", "eur", "lines", list{object{"amount": 1, "ownerStatementId": paid}}), "currencyMismatch", "lines.0.ownerStatementId"},
-		"a transfer to itself":            {with(payout, "type", "transfer", "lines", list{object{"amount": 1, "accountId": w.accounts["1000"]}}), "sameAccount", "lines.0.accountId"},
-		"amounts that cannot be added up": {with(w.deposit("2026-01-15", 1), "lines", list{
+		"two lines of a payout":           {fixture.With(payout, "lines", twoLines), "exactlyOneLine", "lines"},
+		"two lines of a transfer":         {fixture.With(payout, "type", "transfer", "lines", twoLines), "exactlyOneLine", "lines"},
+		"attachments of a deposit":        {fixture.With(w.deposit("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"attachments of a payout":         {fixture.With(payout, "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"attachments of a transfer":       {fixture.With(payout, "type", "transfer", "attachmentIds", list{w.id()}), "attachmentsNotSupported", "attachmentIds"},
+		"unknown attachment":              {fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{w.id()}), "attachmentNotFound", "attachmentIds.0"},
+		"payment of a deposit":            {fixture.With(w.deposit("2026-01-15", 1), "payment", object{"date": "2026-01-16"}), "paymentNotSupported", "payment"},
+		"opening balance by an expense":   {fixture.With(w.expense("2026-01-15", 1), "isOpeningBalance", true), "openingBalanceNotSupported", "isOpeningBalance"},
+		"no account":                      {fixture.With(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
+		"unknown assignment":              {fixture.With(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "assignment": "bank"}}), "enum", "lines.0.assignment"},
+		"unknown account":                 {fixture.With(w.deposit("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.id()}}), "notFound", "lines.0.accountId"},
+		"unknown listing":                 {fixture.With(payout, "lines", list{object{"amount": 1, "listingId": w.id()}}), "notFound", "lines.0.listingId"},
+		"unknown reservation":             {fixture.With(payout, "lines", list{object{"amount": 1, "reservationId": w.id()}}), "notFound", "lines.0.reservationId"},
+		"unknown contact":                 {fixture.With(payout, "contactId", w.id()), "notFound", "contactId"},
+		"unknown bank":                    {fixture.With(payout, "accountId", w.id()), "notFound", "accountId"},
+		"unknown tax rate":                {fixture.With(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "appliedAmount": object{"taxRateId": w.id()}}}), "notFound", "lines.0.appliedAmount"},
+		"an owner without a listing":      {fixture.With(payout, "lines", list{object{"amount": 1, "party": "owners"}}), "required", "lines.0.listingId"},
+		"a listing of another stay":       {fixture.With(payout, "lines", list{object{"amount": 1, "reservationId": w.stay, "listingId": w.listingWithOwner("Other")}}), "listingMismatch", "lines.0.listingId"},
+		"a listing without an owner":      {fixture.With(payout, "lines", list{object{"amount": 1, "listingId": fixture.Listing(w.Team, "Unowned")}}), "ownershipPeriodMissing", "lines.0.listingId"},
+		"a markup that nobody pays":       {fixture.With(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "markup": object{"amount": 1}}}), "markupNotSupported", "lines.0.markup"},
+		"a currency that does not exist":  {fixture.With(payout, "currency", "XXX"), "currency", "currency"},
+		"a stay in another currency":      {fixture.With(payout, "currency", "eur", "lines", list{object{"amount": 1, "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a deposit in another currency":   {fixture.With(w.deposit("2026-01-15", 1), "currency", "EUR", "lines", list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a statement of another currency": {fixture.With(payout, "currency", "eur", "lines", list{object{"amount": 1, "ownerStatementId": paid}}), "currencyMismatch", "lines.0.ownerStatementId"},
+		"a transfer to itself":            {fixture.With(payout, "type", "transfer", "lines", list{object{"amount": 1, "accountId": w.accounts["1000"]}}), "sameAccount", "lines.0.accountId"},
+		"amounts that cannot be added up": {fixture.With(w.deposit("2026-01-15", 1), "lines", list{
 			object{"amount": 9007199254740991, "assignment": "accountsReceivable"}, object{"amount": 1, "assignment": "accountsReceivable"},
 		}), "range", "lines.1.amount"},
 	}
@@ -212,20 +213,20 @@ func TestTypeRules(t *testing.T) {
 func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	made := w.Post("/transactions", with(w.deposit("2026-01-15", 500), "lines",
+	made := w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 500), "lines",
 		list{object{"amount": 500, "assignment": "accountsReceivable", "reservationId": w.stay}})).Want(201)
 	path := "/transactions/" + made.String("id")
 	w.Put(path, object{"currency": "eur"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "lines.0.reservationId")
 	w.Exec(`update reservation set currency = 'eur' where team_id = @team and id = @stay`, db.Args{"stay": w.stay})
 	w.Put(path, object{"description": "stored before"}).Want(200)
-	w.Put(path, object{"lines_create": list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.reservation(w.villa)}}}).Want(200)
+	w.Put(path, object{"lines_create": list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15")}}}).Want(200)
 	w.Exec(`update reservation set confirmation_code = 'HM7' where team_id = @team and id = @stay`, db.Args{"stay": w.stay})
-	waits := with(w.deposit("2026-01-15", 500), "lines",
+	waits := fixture.With(w.deposit("2026-01-15", 500), "lines",
 		list{object{"amount": 500, "assignment": "accountsReceivable", "matchReservationConfirmationCode": "HM7"}})
 	if got := w.Post("/transactions", waits).Want(201).String("lines.0.matchStatus"); got != "unmatched" {
 		t.Errorf("a stay in euros takes dollars: %s", got)
 	}
-	if got := w.Post("/transactions", with(waits, "currency", "eur")).Want(201).ID("lines.0.reservationId"); got != w.stay {
+	if got := w.Post("/transactions", fixture.With(waits, "currency", "eur")).Want(201).ID("lines.0.reservationId"); got != w.stay {
 		t.Errorf("a stay in euros does not take euros: %v", got)
 	}
 }
@@ -233,8 +234,8 @@ func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
 func TestAttachmentsMayBeAnEmptyList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.Post("/transactions", with(w.deposit("2026-01-15", 1), "attachmentIds", list{})).Want(201)
-	made := w.Post("/transactions", with(w.expense("2026-01-15", 1), "attachmentIds", list{})).Want(201)
+	w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "attachmentIds", list{})).Want(201)
+	made := w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{})).Want(201)
 	w.Put("/transactions/"+made.String("id"), object{"attachmentIds": list{}}).Want(200)
 }
 
@@ -242,8 +243,8 @@ func TestMoneyMovesThroughBankAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rent := w.accounts["4000"]
-	w.Post("/transactions", with(w.deposit("2026-01-15", 1), "accountId", rent)).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
-	w.Post("/transactions", with(w.expense("2026-01-15", 1), "payment", object{"date": "2026-01-15", "accountId": rent})).
+	w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "accountId", rent)).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
+	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "payment", object{"date": "2026-01-15", "accountId": rent})).
 		WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
 }
 
@@ -253,7 +254,7 @@ func TestChangeLines(t *testing.T) {
 	guest := func(cents int64) object {
 		return object{"assignment": "accountsReceivable", "amount": cents, "reservationId": w.stay}
 	}
-	made := w.Post("/transactions", with(w.deposit("2026-01-15", 1), "lines", list{guest(100), guest(200), guest(300)})).Want(201)
+	made := w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "lines", list{guest(100), guest(200), guest(300)})).Want(201)
 	path := "/transactions/" + made.String("id")
 	changed := w.Put(path, object{
 		"lines_create": list{guest(1000)}, "lines_delete": list{made.String("lines.0.id")},
@@ -283,11 +284,11 @@ func TestSendingItAgainChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	body := w.expense("2026-01-15", 10000)
 	made := w.Post("/transactions", body).Want(201)
-	w.closeBooks("2026-02-01")
-	same := with(body)
+	fixture.CloseBooks(w.Team, "2026-02-01")
+	same := fixture.With(body)
 	delete(same, "type")
 	w.Put("/transactions/"+made.String("id"), same).Want(200)
-	w.Put("/transactions/"+made.String("id"), with(same, "date", "2026-01-16")).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+	w.Put("/transactions/"+made.String("id"), fixture.With(same, "date", "2026-01-16")).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
 // Proves: ERR-106, ERR-107, RSN-20.
@@ -295,7 +296,7 @@ func TestUniqueRefs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	add := func(ref any) *apitest.Response {
-		return w.Post("/transactions", with(w.deposit("2026-01-15", 1), "uniqueRef", ref))
+		return w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "uniqueRef", ref))
 	}
 	var paths []string
 	for range 3 {
@@ -326,10 +327,10 @@ func TestDatesBeforeTheStatementStart(t *testing.T) {
 		r.WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate).WantIssue("beforeStatementStartDate", path)
 	}
 	early(w.Post("/transactions", w.deposit("2025-12-31", 1)), "date")
-	early(w.Post("/transactions", with(w.expense("2026-01-01", 1), "payment", object{"date": "2025-12-31"})), "payment.date")
+	early(w.Post("/transactions", fixture.With(w.expense("2026-01-01", 1), "payment", object{"date": "2025-12-31"})), "payment.date")
 	made := w.Post("/transactions", w.deposit("2026-01-01", 1)).Want(201).String("id")
 	early(w.Put("/transactions/"+made, object{"date": "2025-12-31"}), "date")
-	w.Post("/transactions", with(w.deposit("2025-12-31", 1), "isOpeningBalance", true)).Want(201)
+	w.Post("/transactions", fixture.With(w.deposit("2025-12-31", 1), "isOpeningBalance", true)).Want(201)
 	w.Exec(`update team set statement_start_at = '2026-02-01' where team_id = @team`, nil)
 	w.Put("/transactions/"+made, object{"uniqueRef": "kept"}).Want(200)
 }
@@ -348,12 +349,11 @@ func TestInactiveListings(t *testing.T) {
 	inactive(w.Put("/transactions/"+made, object{"date": "2026-01-16"}))
 
 	// A period that switches its listing off does so from its end.
-	end := "2026-03-01"
-	chalet := w.listing("Chalet")
-	p := w.ownership(chalet, nil, &end)
+	chalet := fixture.Listing(w.Team, "Chalet")
+	p := w.ownership(chalet, "", "2026-03-01")
 	w.Exec(`update listing_ownership_period set set_listing_inactive = true where team_id = @team and id = @id`, db.Args{"id": p})
 	spent := func(date string) object {
-		return with(w.expense(date, 1), "lines", list{object{"accountId": w.accounts["5200"], "amount": 1, "listingId": chalet}})
+		return fixture.With(w.expense(date, 1), "lines", list{object{"accountId": w.accounts["5200"], "amount": 1, "listingId": chalet}})
 	}
 	for _, status := range []string{"active", "inactive"} {
 		w.Exec(`update listing set status = @status where team_id = @team and id = @id`, db.Args{"id": chalet, "status": status})
@@ -375,12 +375,12 @@ func TestMissingAssignments(t *testing.T) {
 		}
 	}
 	missing("payout_distribution", object{"type": "payout", "date": "2026-01-15", "lines": list{object{"amount": 1, "listingId": w.villa}}})
-	missing("dueToFromTrust", with(w.expense("2026-01-15", 1), "accountId", w.accounts["1010"]))
+	missing("dueToFromTrust", fixture.With(w.expense("2026-01-15", 1), "accountId", w.accounts["1010"]))
 	missing("accountsReceivable", w.deposit("2026-01-15", 1))
 	bill := w.expense("2026-01-15", 1)
 	delete(bill, "accountId")
 	missing("accountsPayable", bill)
-	missing("payout_bankAccount", with(w.deposit("2026-01-15", 1), "lines", list{object{"accountId": w.accounts["2300"], "amount": 1}}))
+	missing("payout_bankAccount", fixture.With(w.deposit("2026-01-15", 1), "lines", list{object{"accountId": w.accounts["2300"], "amount": 1}}))
 }
 
 // Proves: RSN-65.
@@ -445,11 +445,11 @@ func TestClosedAccounts(t *testing.T) {
 	}
 	fromOperating := object{"type": "expense", "date": "2026-01-15", "accountId": w.accounts["1010"], "lines": line("5110")}
 	w.Post("/transactions", fromOperating).Want(201)
-	w.Post("/transactions", with(fromOperating, "lines", line("5200"))).WantIssue("accountInactive", "lines.0.accountId")
-	w.Post("/transactions", with(fromOperating, "lines", line("5100"))).WantIssue("nonPostingAccount", "lines.0.accountId")
-	w.Post("/transactions", with(fromOperating, "accountId", w.accounts["1000"])).WantIssue("accountInactive", "accountId")
-	w.Post("/transactions", with(fromOperating, "accountId", w.accounts["2200"])).WantIssue("nonPostingAccount", "accountId")
-	w.Post("/transactions", with(fromOperating, "payment", object{"date": "2026-01-15", "accountId": w.accounts["1000"]})).
+	w.Post("/transactions", fixture.With(fromOperating, "lines", line("5200"))).WantIssue("accountInactive", "lines.0.accountId")
+	w.Post("/transactions", fixture.With(fromOperating, "lines", line("5100"))).WantIssue("nonPostingAccount", "lines.0.accountId")
+	w.Post("/transactions", fixture.With(fromOperating, "accountId", w.accounts["1000"])).WantIssue("accountInactive", "accountId")
+	w.Post("/transactions", fixture.With(fromOperating, "accountId", w.accounts["2200"])).WantIssue("nonPostingAccount", "accountId")
+	w.Post("/transactions", fixture.With(fromOperating, "payment", object{"date": "2026-01-15", "accountId": w.accounts["1000"]})).
 		WantIssue("accountInactive", "payment.accountId")
 	w.Put("/transactions/"+made, object{"date": "2026-01-16", "lines": list{object{"accountId": w.accounts["5200"], "amount": 7, "listingId": w.villa}}}).Want(200)
 	w.Put("/transactions/"+made, object{"lines_create": line("5100")}).WantIssue("nonPostingAccount", "lines_create.0.accountId")
@@ -479,11 +479,11 @@ func TestSettledTaxesStay(t *testing.T) {
 	w.Put(path, object{"lines": list{line}}).Want(200)
 	want(1500, 130)
 	one := object{"id": made.String("lines.0.id")}
-	w.Put(path, object{"lines_update": list{with(one, "markup", object{"amount": 1200, "taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
+	w.Put(path, object{"lines_update": list{fixture.With(one, "markup", object{"amount": 1200, "taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
 	want(1500, 200)
-	w.Put(path, object{"lines_update": list{with(one, "amount", 10001)}}).Want(200)
+	w.Put(path, object{"lines_update": list{fixture.With(one, "amount", 10001)}}).Want(200)
 	want(2000, 200)
-	w.Put(path, object{"lines_update": list{with(one, "appliedAmount", object{"taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
+	w.Put(path, object{"lines_update": list{fixture.With(one, "appliedAmount", object{"taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
 	want(1667, 200)
 }
 
@@ -500,7 +500,7 @@ func TestAssignmentsAreResolvedOnce(t *testing.T) {
 		t.Errorf("got %s", changed.Body)
 	}
 	wantBalances(t, w, map[string]int64{"1000": 200, "2000": -200})
-	w.Put("/transactions/"+made.String("id"), object{"lines_update": list{with(line, "assignment", "accountsReceivable")}}).Want(200)
+	w.Put("/transactions/"+made.String("id"), object{"lines_update": list{fixture.With(line, "assignment", "accountsReceivable")}}).Want(200)
 	wantBalances(t, w, map[string]int64{"1000": 200, "2300": -200})
 }
 
@@ -545,8 +545,7 @@ func TestRefresh(t *testing.T) {
 		}
 		return nil
 	})
-	start := "2026-01-01"
-	w.ownership(w.villa, &start, nil)
+	w.ownership(w.villa, "2026-01-01", "")
 	refresh(ledger.Change{Added: 1, Removed: 1})
 	refresh(ledger.Change{})
 }

@@ -10,11 +10,12 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // listed are the descriptions on the first page of a list.
 func listed(w *world, pairs ...string) []string {
-	r := w.Get(query("/transactions", pairs...)).Want(200)
+	r := w.Get(fixture.Query("/transactions", pairs...)).Want(200)
 	var page struct {
 		Data []struct{ Description *string }
 	}
@@ -37,15 +38,15 @@ func TestListFilters(t *testing.T) {
 		r := w.Post("/transactions", body).Want(201)
 		return r.ID("id"), r.String("shortRef")
 	}
-	guest, _ := add(with(w.deposit("2026-01-10", 300), "description", "guest", "uniqueRef", "G-1"))
-	_, repairRef := add(with(w.expense("2026-02-20", 200), "description", "repair 100%", "contactId", w.vendor))
+	guest, _ := add(fixture.With(w.deposit("2026-01-10", 300), "description", "guest", "uniqueRef", "G-1"))
+	_, repairRef := add(fixture.With(w.expense("2026-02-20", 200), "description", "repair 100%", "contactId", w.vendor))
 	add(object{
 		"type": "payout", "date": "2026-03-01", "description": "payout",
 		"lines": list{object{"amount": 100, "listingId": w.villa, "contactId": w.owner}},
 	})
-	old, _ := add(with(w.deposit("2026-03-02", 50), "description", "archived"))
+	old, _ := add(fixture.With(w.deposit("2026-03-02", 50), "description", "archived"))
 	w.Delete("/transactions/" + old.String() + "?onLocked=archive").Want(204)
-	add(with(w.deposit("2025-12-31", 400), "description", "opening", "isOpeningBalance", true, "lines",
+	add(fixture.With(w.deposit("2025-12-31", 400), "description", "opening", "isOpeningBalance", true, "lines",
 		list{object{"assignment": "openingBalance", "amount": 400, "listingId": w.listingWithOwner("Other")}}))
 
 	tests := map[string]struct {
@@ -97,7 +98,7 @@ func TestListFilters(t *testing.T) {
 		{"ids", "x"},
 		{"limit", "0"},
 	} {
-		w.Get(query("/transactions", bad...)).WantError(apierr.CodeBadRequest, "")
+		w.Get(fixture.Query("/transactions", bad...)).WantError(apierr.CodeBadRequest, "")
 	}
 }
 
@@ -105,19 +106,19 @@ func TestListFiltersOfState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	add := func(name string, body object) id.ID {
-		return w.Post("/transactions", with(body, "description", name)).Want(201).ID("id")
+		return w.Post("/transactions", fixture.With(body, "description", name)).Want(201).ID("id")
 	}
 	w.Exec(`update account set banking_last4 = case code when '1000' then '1111' else '2222' end where team_id = @team and type = 'bank'`, nil)
 	early := add("early", w.deposit("2026-01-10", 300))
-	open := add("open", with(w.expense("2026-02-20", 200), "accountId", w.accounts["2200"]))
-	add("paid", with(w.expense("2026-02-21", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-03-05", "accountId": w.accounts["1010"]}))
+	open := add("open", fixture.With(w.expense("2026-02-20", 200), "accountId", w.accounts["2200"]))
+	add("paid", fixture.With(w.expense("2026-02-21", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-03-05", "accountId": w.accounts["1010"]}))
 	add("empty", w.deposit("2026-03-10", 0))
 	owner := add("owner", w.expense("2026-04-10", 50))
 	late := add("late", object{
 		"type": "deposit", "date": "2026-05-10", "matchBankAccountLast4": "2222",
 		"lines": list{object{"accountId": w.accounts["2300"], "amount": -70}},
 	})
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.statement("inReview", "2026-04-01", "2026-04-30", false)
 	attached := add("attached", w.expense("2026-06-10", 90))
 	w.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and source_id = @id and party = 'owners'`,
@@ -169,12 +170,12 @@ func TestListFiltersOfState(t *testing.T) {
 	} {
 		w.Get("/transactions?"+bad).WantError(apierr.CodeBadRequest, "")
 	}
-	w.Post("/transactions", with(w.deposit("2026-05-10", 1), "matchBankAccountLast4", "9999")).WantIssue("notFound", "matchBankAccountLast4")
+	w.Post("/transactions", fixture.With(w.deposit("2026-05-10", 1), "matchBankAccountLast4", "9999")).WantIssue("notFound", "matchBankAccountLast4")
 }
 
 func (w *world) listingWithOwner(name string) id.ID {
-	l := w.listing(name)
-	w.ownership(l, nil, nil)
+	l := fixture.Listing(w.Team, name)
+	w.ownership(l, "", "")
 	return l
 }
 
@@ -211,7 +212,7 @@ func TestDateRanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, d := range []string{"2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
-		w.Post("/transactions", with(w.deposit(d, 1), "description", d)).Want(201)
+		w.Post("/transactions", fixture.With(w.deposit(d, 1), "description", d)).Want(201)
 	}
 	tests := []struct {
 		dateRange, inclusive string
@@ -237,18 +238,17 @@ func TestDateRanges(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"26", "2026-13", "2026-02-30", "2026-W01", "2026-01...2026-02", "2026-02-01...2026-01-01", "2026-01-01..2026-01-02", "x"} {
-		w.Get(query("/transactions", "dateRange", bad)).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "dateRange")
+		w.Get(fixture.Query("/transactions", "dateRange", bad)).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "dateRange")
 	}
-	w.Get(query("/transactions", "dateRange", "2026", "isDateRangeEndInclusive", "yes")).Want(400)
+	w.Get(fixture.Query("/transactions", "dateRange", "2026", "isDateRangeEndInclusive", "yes")).Want(400)
 }
 
 // Proves: DRY-36.
 func TestOpeningBalances(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	start := "2026-01-01"
-	chalet := w.listing("Chalet")
-	w.ownership(chalet, &start, nil)
+	chalet := fixture.Listing(w.Team, "Chalet")
+	w.ownership(chalet, "2026-01-01", "")
 	path := func(l id.ID) string { return "/listings/" + l.String() + "/opening-balance" }
 
 	made := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
@@ -285,7 +285,7 @@ func TestOpeningBalances(t *testing.T) {
 
 	w.Put(path(w.id()), object{"amount": 1}).WantError(apierr.CodeNotFound, "")
 	w.Put(path(w.villa), object{"amount": 1, "currency": "xxx"}).WantError(apierr.CodeBadRequest, "")
-	w.Put(path(w.listing("Unowned")), object{"amount": 1}).WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "id")
+	w.Put(path(fixture.Listing(w.Team, "Unowned")), object{"amount": 1}).WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "id")
 	w.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
 	w.Put(path(w.villa), object{"amount": 1}).WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing)
 }
@@ -353,7 +353,7 @@ func TestDatesFarAhead(t *testing.T) {
 	if listed.String("data.0.issues.0.code") != "dateFarAhead" || listed.Len("data.1.issues") != 0 {
 		t.Errorf("listed %s", listed.Body)
 	}
-	bill := w.Post("/transactions", with(w.expense("2026-02-01", 100), "payment", object{"date": year.AddDays(9).String()})).Want(201)
+	bill := w.Post("/transactions", fixture.With(w.expense("2026-02-01", 100), "payment", object{"date": year.AddDays(9).String()})).Want(201)
 	if bill.String("issues.0.context.date") != year.AddDays(9).String() {
 		t.Errorf("a payment further ahead: %s", bill.Body)
 	}

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // Proves: BKC-01, BKC-02, BKC-03, BKC-05, BKC-06, BKC-10, ERR-67, ERR-69, ERR-70, RSN-16.
@@ -20,8 +21,8 @@ func TestClosedBooksAndTheOverride(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const header = "x-ignore-books-closed-at"
-	w.Post("/transactions", with(w.deposit("2026-03-15", 1), "uniqueRef", "used")).Want(201)
-	w.closeBooks("2026-03-01")
+	w.Post("/transactions", fixture.With(w.deposit("2026-03-15", 1), "uniqueRef", "used")).Want(201)
+	fixture.CloseBooks(w.Team, "2026-03-01")
 	body := w.deposit("2026-02-10", 100)
 	locked := func(r *apitest.Response) {
 		t.Helper()
@@ -37,7 +38,7 @@ func TestClosedBooksAndTheOverride(t *testing.T) {
 	path := "/transactions/" + w.Post("/transactions", body, header, "true").Want(201).String("id")
 	locked(w.Put(path, object{"description": "x"}))
 	w.Put(path, object{"description": "x"}, header, "true").Want(200)
-	w.Post("/transactions", with(body, "uniqueRef", "used"), header, "true").WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
+	w.Post("/transactions", fixture.With(body, "uniqueRef", "used"), header, "true").WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 	locked(w.Delete(path))
 	locked(w.Delete(path + "?onLocked=archive"))
 	w.Delete(path, header, "true").Want(204)
@@ -52,7 +53,7 @@ func TestStatementLocks(t *testing.T) {
 	const header = "x-ignore-books-closed-at"
 	attached := "/transactions/" + w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
 	s := w.statement("published", "2026-01-01", "2026-01-31", true)
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	locked := func(r *apitest.Response, reason apierr.Reason) {
 		t.Helper()
 		r.WantError(apierr.CodeForbidden, reason)
@@ -70,7 +71,7 @@ func TestStatementLocks(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	body := with(w.deposit("2026-02-10", 100), "uniqueRef", "once")
+	body := fixture.With(w.deposit("2026-02-10", 100), "uniqueRef", "once")
 	before := w.Fingerprint()
 	dry := w.Post("/transactions?dryRun=true", body).Want(201)
 	if w.Fingerprint() != before {
@@ -96,14 +97,14 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("description %s", got)
 	}
 
-	w.Post("/transactions?dryRun=true", with(body, "dryRun", true)).WantIssue("unknownField", "dryRun")
+	w.Post("/transactions?dryRun=true", fixture.With(body, "dryRun", true)).WantIssue("unknownField", "dryRun")
 	w.Get("/transactions?dryRun=true").Want(400)
-	w.Post("/transactions?dryRun=true", with(body, "type", "gift")).WantError(apierr.CodeBadRequest, "")
+	w.Post("/transactions?dryRun=true", fixture.With(body, "type", "gift")).WantError(apierr.CodeBadRequest, "")
 	w.As([]string{"transactions:read"}, nil).Post("/transactions?dryRun=true", body).WantError(apierr.CodeForbidden, "")
 	w.Post("/transactions?dryRun=true", body).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 	w.Delete(path + "?onLocked=archive").Want(204)
 	w.Put(path+"?dryRun=true", object{"description": "x"}).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
-	w.closeBooks("2026-03-01")
+	fixture.CloseBooks(w.Team, "2026-03-01")
 	w.Post("/transactions?dryRun=true", w.deposit("2026-02-10", 1)).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
@@ -175,7 +176,7 @@ func TestReconciledTransactions(t *testing.T) {
 	w.Exec(`delete from bank_reconciliation where team_id = @team`, nil)
 	w.Put(path, object{"date": "2026-01-16"}).Want(200)
 	// A bill's own posting moves no money: only its payment is reconciled.
-	bill := w.Post("/transactions", with(w.expense("2026-01-15", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-01-20"})).Want(201)
+	bill := w.Post("/transactions", fixture.With(w.expense("2026-01-15", 100), "accountId", w.accounts["2200"], "payment", object{"date": "2026-01-20"})).Want(201)
 	w.reconcile(bill.ID("id"), "1000", nil)
 	reconciled(w.Put("/transactions/"+bill.String("id"), object{"payment": object{"date": "2026-01-21"}}))
 	w.Put("/transactions/"+bill.String("id"), object{"date": "2026-01-14"}).Want(200)
@@ -188,7 +189,7 @@ func TestTheOverrideOnLineChanges(t *testing.T) {
 	const header = "x-ignore-books-closed-at"
 	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
 	path := "/transactions/" + made.String("id")
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	line := object{"assignment": "accountsReceivable", "amount": 5}
 	for _, change := range []object{
 		{"lines_update": list{object{"id": made.String("lines.0.id"), "amount": 101}}},
@@ -202,7 +203,7 @@ func TestTheOverrideOnLineChanges(t *testing.T) {
 	w.Put(path, object{"lines_create": list{line}}, header, "true").Want(200)
 	w.Put(path, object{"lines_delete": list{made.String("lines.0.id")}}, header, "true").Want(200)
 	wantBalances(t, w, map[string]int64{"1000": 5, "2000": -5})
-	w.Put(path, object{"lines": list{with(line, "amount", 6)}}, header, "true").Want(200)
+	w.Put(path, object{"lines": list{fixture.With(line, "amount", 6)}}, header, "true").Want(200)
 	wantBalances(t, w, map[string]int64{"1000": 6, "2000": -6})
 }
 
@@ -215,7 +216,7 @@ func TestLockOfATransaction(t *testing.T) {
 		t.Errorf("got %s", got.Body)
 	}
 	s := w.statement("published", "2026-01-01", "2026-01-31", true)
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	got := w.Get(path).Want(200)
 	for field, want := range map[string]string{
 		"status": "locked", "booksClosed.date": "2026-02-01", "ownerStatement.ids.0": s.String(), "statementPeriod.hits.0.txnAt": "2026-01-15",
@@ -242,14 +243,14 @@ func TestDepositOfALockedStay(t *testing.T) {
 	s := w.statement("published", "2026-02-01", "2026-02-28", true)
 	w.Post("/transactions", w.guestPays("2026-03-05", 1000, 30)).Want(201)
 	wantBalances(t, w, map[string]int64{"1000": 63472, "2000": -65400, "5010": 1928, "5120": 1898, "4120": -1898})
-	if got := w.staleness(w.stay); got != "locked" {
+	if got := fixture.Staleness(w.Team, w.stay); got != "locked" {
 		t.Errorf("stay is %q", got)
 	}
 	w.Exec(`update ledger_entry set statement_id = null where team_id = @team and statement_id = @id`, db.Args{"id": s})
 	w.Exec(`delete from statement where team_id = @team and id = @id`, db.Args{"id": s})
 	w.Post("/transactions", w.guestPays("2026-03-06", 1000, 30)).Want(201)
 	wantBalances(t, w, map[string]int64{"1000": 64442, "2000": -66400, "5010": 1958, "5120": 1958, "4120": -1958})
-	if got := w.staleness(w.stay); got != "" {
+	if got := fixture.Staleness(w.Team, w.stay); got != "" {
 		t.Errorf("stay is %q", got)
 	}
 }

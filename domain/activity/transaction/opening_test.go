@@ -7,6 +7,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 const (
@@ -55,7 +56,7 @@ func TestOpeningBalanceOfGuests(t *testing.T) {
 		w.Put(guestOpening, object{"accountsReceivableAmount": 9, "deferredRevenueAmount": 0}).Want(200)
 		wantBalances(t, w, map[string]int64{"1000": 9, "2000": -9})
 	}
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Put(guestOpening, object{"accountsReceivableAmount": 10, "deferredRevenueAmount": 0}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
@@ -205,14 +206,14 @@ func TestOpeningTrialBalance(t *testing.T) {
 			t.Errorf("locked %s %s", r.Body, got.Body)
 		}
 	}
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	locked("period")
 	// An opening balance that passes the closed books leaves the reversal behind, and no mark on anything.
-	w.Post("/transactions", with(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
-	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || w.staleness(w.ID) != "" {
-		t.Errorf("left behind %s, %q", got.Body, w.staleness(w.ID))
+	w.Post("/transactions", fixture.With(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
+	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || fixture.Staleness(w.Team, w.ID) != "" {
+		t.Errorf("left behind %s, %q", got.Body, fixture.Staleness(w.Team, w.ID))
 	}
-	w.closeBooks("2025-12-31")
+	fixture.CloseBooks(w.Team, "2025-12-31")
 	w.statement("inReview", "2026-01-01", "2026-01-31", false)
 	locked("statement")
 	w.Exec(`delete from statement where team_id = @team`, nil)

@@ -6,6 +6,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 const journals = "/transactions/journal-entries"
@@ -61,7 +62,7 @@ func TestRefreshUnderLocks(t *testing.T) {
 	w := newWorld(t)
 	one := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201).ID("id")
 	w.forget()
-	w.closeBooks("2026-02-01")
+	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.stale(one)
 	w.Post(journals, object{"ids": list{one}, "lockPolicy": "strict"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	done := w.Post(journals, object{"ids": list{one}}).Want(200)
@@ -101,8 +102,7 @@ func TestUnderivableJournals(t *testing.T) {
 		t.Errorf("got %s", got.Body)
 	}
 	wantBalances(t, w, map[string]int64{"5200": 100, "2000": -100})
-	start := "2026-01-01"
-	w.ownership(w.villa, &start, nil)
+	w.ownership(w.villa, "2026-01-01", "")
 	if done := w.Post(journals, object{"ids": list{one}}).Want(200); done.String("data.0.journalStatus.status") != "current" {
 		t.Errorf("done %s", done.Body)
 	}
@@ -114,21 +114,13 @@ func (w *world) coded(stay id.ID, code string) {
 		where team_id = @team and id = @id`, db.Args{"id": stay, "code": code})
 }
 
-func (w *world) reservation(listing id.ID) id.ID {
-	r := w.id()
-	w.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, @ref, @listing, 'booked', '2026-02-10', '2026-02-15', 'usd', now(), now())`,
-		db.Args{"id": r, "ref": r.ShortRef(), "listing": listing})
-	return r
-}
-
 func TestLinesWaitForTheirReservation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fees()
 	waiting := func(pairs ...any) object {
-		ar := with(object{"assignment": "accountsReceivable", "amount": 64400, "matchLineTypeClassification": "payout"}, pairs...)
-		return with(w.deposit("2026-01-05", 1), "lines", list{ar, with(ar, "assignment", "deposit_merchantFee", "amount", -1898)})
+		ar := fixture.With(object{"assignment": "accountsReceivable", "amount": 64400, "matchLineTypeClassification": "payout"}, pairs...)
+		return fixture.With(w.deposit("2026-01-05", 1), "lines", list{ar, fixture.With(ar, "assignment", "deposit_merchantFee", "amount", -1898)})
 	}
 	w.coded(w.stay, "HM1")
 	now := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM1")).Want(201)
@@ -147,7 +139,7 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 		later.String("lines.0.matchLineTypeClassification") != "payout" {
 		t.Errorf("waiting %s", later.Body)
 	}
-	stay := w.reservation(w.villa)
+	stay := fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15")
 	w.coded(stay, "HM2")
 	w.Post(journals, object{"ids": list{later.String("id")}}).Want(200)
 	got := w.Get("/transactions/" + later.String("id")).Want(200)
@@ -158,24 +150,24 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 	wantBalances(t, w, map[string]int64{"1000": 125004, "2000": -128800, "5010": 3796, "5120": 3796, "4120": -3796})
 
 	refreshed := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM3")).Want(201)
-	w.coded(w.reservation(w.villa), "HM3")
+	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM3")
 	w.Post(journals, object{"ids": list{refreshed.String("id")}}).Want(200)
 	if got := w.Get("/transactions/" + refreshed.String("id")).Want(200); got.String("lines.1.matchStatus") != "matched" {
 		t.Errorf("refreshed %s", got.Body)
 	}
 	// Two stays with one code: nobody can say which is meant.
-	w.coded(w.reservation(w.villa), "HM4")
-	w.coded(w.reservation(w.villa), "HM4")
+	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
+	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
 	if got := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM4")).Want(201); got.String("lines.0.matchStatus") != "unmatched" {
 		t.Errorf("ambiguous %s", got.Body)
 	}
 	// Another code looks anew, and what the caller links by hand stays.
 	path := "/transactions/" + later.String("id")
 	line := object{"id": later.String("lines.0.id")}
-	if got := w.Put(path, object{"lines_update": list{with(line, "matchReservationConfirmationCode", "HM9")}}).Want(200); got.String("lines.0.matchStatus") != "unmatched" {
+	if got := w.Put(path, object{"lines_update": list{fixture.With(line, "matchReservationConfirmationCode", "HM9")}}).Want(200); got.String("lines.0.matchStatus") != "unmatched" {
 		t.Errorf("other code %s", got.Body)
 	}
-	if got := w.Put(path, object{"lines_update": list{with(line, "reservationId", w.stay)}}).Want(200); got.ID("lines.0.reservationId") != w.stay {
+	if got := w.Put(path, object{"lines_update": list{fixture.With(line, "reservationId", w.stay)}}).Want(200); got.ID("lines.0.reservationId") != w.stay {
 		t.Errorf("by hand %s", got.Body)
 	}
 }

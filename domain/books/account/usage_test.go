@@ -6,6 +6,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // Proves: ERR-72, ERR-73, ERR-74, RSN-03.
@@ -76,17 +77,14 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
 	now := x.DB.Now()
-	fee, listing, stay, template, journal := id.New(now), id.New(now), id.New(now), id.New(now), id.New(now)
+	fee, template, journal := id.New(now), id.New(now), id.New(now)
 	account := codes["5290"]
 	x.Put("/accounts/"+account.String(), object{"assignments": []string{}}).Want(200)
 	x.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id,
 			debit_account_id, created_at, updated_at)
 		values (@team, @id, 'Fee', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @credit, @debit, now(), now())`,
 		db.Args{"id": fee, "credit": codes["4100"], "debit": codes["5100"]})
-	x.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'L', 'L', 'usd', now(), now())`,
-		db.Args{"id": listing})
-	x.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, 'R', @listing, 'booked', '2026-03-01', '2026-03-03', 'usd', now(), now())`, db.Args{"id": stay, "listing": listing})
+	stay := fixture.Stay(x, fixture.Listing(x, "Villa"), "booked", "2026-03-01", "2026-03-03")
 	x.Exec(`insert into journal (team_id, id, short_ref, date, currency, ledger, total, created_at, updated_at)
 		values (@team, @id, 'J', '2026-03-01', 'usd', 'trust', 1, now(), now())`, db.Args{"id": journal})
 	for _, test := range []struct {

@@ -1,17 +1,16 @@
 package bank_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"stayledger/domain/activity/transaction"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -24,9 +23,10 @@ type world struct {
 	stay     id.ID
 }
 
-type object = map[string]any
-
-type list = []any
+type (
+	object = fixture.Object
+	list   = fixture.Array
+)
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
@@ -36,31 +36,12 @@ func newWorld(t testing.TB) *world {
 // worldIn is a world in another database than the package's.
 func worldIn(t testing.TB, d *db.DB) *world {
 	t.Helper()
-	w := &world{t: t, accounts: map[string]id.ID{}}
+	w := &world{t: t}
 	w.Team = apitest.New(t, apitest.Config{
 		DB: d, Endpoints: slices.Concat(bank.Part().Endpoints, transaction.Part().Endpoints), Handlers: transaction.Part().Handlers,
 	})
-	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		type row struct {
-			Code string
-			ID   id.ID
-		}
-		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			w.accounts[r.Code] = r.ID
-		}
-		return err
-	})
-	villa := w.id()
-	w.stay = w.id()
-	w.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, 'Villa', 'usd', now(), now())`,
-		db.Args{"id": villa, "ref": villa.ShortRef()})
-	w.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, @ref, @listing, 'booked', '2026-02-10', '2026-02-15', 'usd', now(), now())`,
-		db.Args{"id": w.stay, "ref": w.stay.ShortRef(), "listing": villa})
+	w.accounts = fixture.StandardChart(w.Team)
+	w.stay = fixture.Stay(w.Team, fixture.Listing(w.Team, "Villa"), "booked", "2026-02-10", "2026-02-15")
 	return w
 }
 

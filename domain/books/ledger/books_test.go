@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -41,18 +42,10 @@ func newBooks(t testing.TB) *books {
 				Args: db.Args{"team": tx.Team, "id": account, "name": name, "category": category, "now": tx.Now},
 			})
 		}
-		b.listing, b.period = tx.NewID(), tx.NewID()
-		stmts = append(stmts,
-			db.Stmt{
-				SQL:  `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'l1', 'Villa', 'usd', @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.listing, "now": tx.Now},
-			},
-			db.Stmt{
-				SQL:  `insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, @now, @now)`,
-				Args: db.Args{"team": tx.Team, "id": b.period, "listing": b.listing, "now": tx.Now},
-			})
 		return tx.Pipeline(ctx, stmts...)
 	})
+	b.listing = fixture.Listing(b.Team, "Villa")
+	b.period = fixture.Period(b.Team, b.listing, "", "")
 	return b
 }
 
@@ -84,20 +77,9 @@ func (b *books) replace(sources []id.ID, wanted ...ledger.Posting) ledger.Change
 	return change
 }
 
-func (b *books) closeBooks(at string) {
-	b.t.Helper()
-	b.Exec(`update team set books_closed_at = @at where id = @team`, db.Args{"at": date(b.t, at)})
-}
-
 // statement saves a statement over January 2026 without attaching anything.
 func (b *books) statement(status string) id.ID {
-	b.t.Helper()
-	statement := id.New(b.DB.Now())
-	b.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
-			expenses, payouts, balance_end, reserve, created_at, updated_at)
-		values (@team, @id, 's1', @period, @listing, @status, 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, @now, @now)`,
-		db.Args{"id": statement, "period": b.period, "listing": b.listing, "status": status, "now": b.DB.Now()})
-	return statement
+	return fixture.Statement(b.Team, b.listing, b.period, status, "2026-01-01", "2026-01-31")
 }
 
 // unbalanced counts the rows in which the balances that are read differ from the sums of the entries.

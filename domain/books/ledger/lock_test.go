@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func contextOf(t *testing.T, err error) ledger.LockContext {
@@ -75,7 +76,7 @@ func TestReplaceAsksTheLocks(t *testing.T) {
 	jan, feb := date(t, "2026-01-31"), date(t, "2026-02-01")
 	stored := b.posting(source, "stored", jan, 100)
 	b.replace([]id.ID{source}, stored)
-	b.closeBooks("2026-02-01")
+	fixture.CloseBooks(b.Team, "2026-02-01")
 
 	moved := stored
 	moved.TxnAt = feb

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func (b *books) status(source id.ID) (status ledger.JournalStatus) {
@@ -46,7 +47,7 @@ func TestJournalStatus(t *testing.T) {
 	was := b.posting(locked, "locked", date(t, "2026-01-15"), 100)
 	b.replace([]id.ID{locked}, was)
 	b.want(locked, "current", "", "")
-	b.closeBooks("2026-02-01")
+	fixture.CloseBooks(b.Team, "2026-02-01")
 
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		touched := func(context.Context, *db.Tx, ledger.Basis) ([]id.ID, error) { return []id.ID{locked, open}, nil }
@@ -191,7 +192,7 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	source := id.New(b.DB.Now())
 	held, free := b.posting(source, "held", date(t, "2026-01-15"), 100), b.posting(source, "free", date(t, "2026-03-01"), 100)
 	b.replace([]id.ID{source}, held, free)
-	b.closeBooks("2026-02-01")
+	fixture.CloseBooks(b.Team, "2026-02-01")
 	changed := b.posting(source, "held", date(t, "2026-01-15"), 200)
 	if _, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source}, changed, free); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // world is a team with a rate that is on a fee, which another builds on, and on a transaction.
@@ -52,12 +53,8 @@ func (w *world) addFee(name string, rate *id.ID) id.ID {
 
 // stay is a reservation that a fee is charged on.
 func (w *world) stay(fee id.ID) id.ID {
-	stay, listing := id.New(w.DB.Now()), id.New(w.DB.Now())
-	w.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, @ref, 'usd', now(), now())`,
-		db.Args{"id": listing, "ref": listing.String()})
-	w.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, @ref, @listing, 'booked', '2026-02-01', '2026-02-03', 'usd', now(), now())`,
-		db.Args{"id": stay, "ref": stay.String(), "listing": listing})
+	listing := fixture.Listing(w.Team, "Villa")
+	stay := fixture.Stay(w.Team, listing, "booked", "2026-02-01", "2026-02-03")
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		of, err := db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and code = '4120'`, db.Args{"team": tx.Team})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -51,13 +52,7 @@ func account(x *apitest.Team, kind string) id.ID {
 
 // own makes a contact the only owner of a new listing for the given days; empty days are open ends.
 func own(x *apitest.Team, owner id.ID, start, end string) id.ID {
-	listing, period := id.New(x.DB.Now()), id.New(x.DB.Now())
-	x.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
-		values (@team, @id, @short, 'Cabin', 'usd', now(), now())`, db.Args{"id": listing, "short": listing.ShortRef()})
-	x.Exec(`insert into listing_ownership_period (team_id, id, listing_id, start_at, end_at, created_at, updated_at)
-		values (@team, @id, @listing, nullif(@start::text, '')::date, nullif(@end::text, '')::date, now(), now())`,
-		db.Args{"id": period, "listing": listing, "start": start, "end": end})
-	x.Exec(`insert into listing_ownership_member (team_id, period_id, position, contact_id, split) values (@team, @period, 1, @owner, 100000)`,
-		db.Args{"period": period, "owner": owner})
+	listing := fixture.Listing(x, "Cabin")
+	fixture.Period(x, listing, start, end, owner)
 	return listing
 }

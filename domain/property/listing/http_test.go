@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // Proves: DRY-37.
@@ -68,11 +69,11 @@ func TestListingWithStaysAheadStaysActive(t *testing.T) {
 	x := newTeam(t)
 	path := "/listings/" + home(x, "Cabin").String()
 	cabin := x.Get(path).ID("id")
-	book(x, cabin, "booked", "2020-01-01", "2020-01-05")
-	book(x, cabin, "canceled", "2998-01-01", "2998-01-05")
+	fixture.Stay(x, cabin, "booked", "2020-01-01", "2020-01-05")
+	fixture.Stay(x, cabin, "canceled", "2998-01-01", "2998-01-05")
 	x.Put(path, object{"status": "inactive"}).Want(200)
 	x.Put(path, object{"status": "active"}).Want(200)
-	book(x, cabin, "booked", "2999-01-01", "2999-01-05")
+	fixture.Stay(x, cabin, "booked", "2999-01-01", "2999-01-05")
 	x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r := x.Delete(path+"?onLocked=archive").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.Has("context.suggestedOnLocked") {
 		t.Errorf("got %s", r.Body)
@@ -85,7 +86,7 @@ func TestListingInUse(t *testing.T) {
 	x := newTeam(t)
 	cabin := home(x, "Cabin")
 	path := "/listings/" + cabin.String()
-	book(x, cabin, "booked", "2020-01-01", "2020-01-05")
+	fixture.Stay(x, cabin, "booked", "2020-01-01", "2020-01-05")
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.String("context.lockReasons") != `["reservations"]` || r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("got %s", r.Body)

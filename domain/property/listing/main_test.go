@@ -61,24 +61,6 @@ func period(x *apitest.Team, home, owner id.ID, start, end string) *apitest.Resp
 	return x.Post("/listings/ownership-periods", body)
 }
 
-// book adds a reservation, which is a later package's to do.
-func book(x *apitest.Team, home id.ID, status, checkIn, checkOut string) {
-	stay := id.New(x.DB.Now())
-	x.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, @short, @listing, @status, @in::text::date, @out::text::date, 'usd', now(), now())`,
-		db.Args{"id": stay, "short": stay.ShortRef(), "listing": home, "status": status, "in": checkIn, "out": checkOut})
-}
-
-// publish adds an owner statement over a month, which is a later package's to do.
-func publish(x *apitest.Team, home, period id.ID, start, end string) id.ID {
-	statement := id.New(x.DB.Now())
-	x.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
-			net_revenue, expenses, payouts, balance_end, reserve, created_at, updated_at)
-		values (@team, @id, 'ref', @period, @listing, 'published', 'usd', @start::text::date, @end::text::date, 0, 0, 0, 0, 0, 0, now(), now())`,
-		db.Args{"id": statement, "period": period, "listing": home, "start": start, "end": end})
-	return statement
-}
-
 // post puts a balanced posting of the owners on an ownership period.
 func post(x *apitest.Team, home, period id.ID, day string) {
 	source, category, account := id.New(x.DB.Now()), id.New(x.DB.Now()), id.New(x.DB.Now())
@@ -92,11 +74,4 @@ func post(x *apitest.Team, home, period id.ID, day string) {
 			@listing, @period, 'manual', now()
 		from (values ('d', 100), ('c', -100)) v (ref, cents)`,
 		db.Args{"source": source, "day": day, "account": account, "listing": home, "period": period})
-}
-
-func closeBooks(x *apitest.Team, day string) {
-	x.System(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `update team set books_closed_at = @day::text::date where id = @team`, db.Args{"team": x.ID, "day": day})
-		return err
-	})
 }

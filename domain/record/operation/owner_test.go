@@ -6,8 +6,8 @@ import (
 
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // house is a listing that one owner had until a day and another has from then on, with a stay in each one's time.
@@ -18,24 +18,11 @@ type house struct {
 
 func (x *toy) house() house {
 	x.t.Helper()
-	next := func() id.ID { return id.New(x.DB.Now()) }
-	h := house{before: next(), after: next(), stayBefore: next(), stayNow: next()}
-	listing, was, is := next(), next(), next()
-	for _, contact := range []id.ID{h.before, h.after} {
-		x.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, 'owner', 'Owner', now(), now())`,
-			db.Args{"id": contact, "ref": contact.ShortRef()})
-	}
-	x.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, 'House', 'usd', now(), now())`,
-		db.Args{"id": listing, "ref": listing.ShortRef()})
-	x.Exec(`insert into listing_ownership_period (team_id, id, listing_id, start_at, end_at, created_at, updated_at)
-		values (@team, @was, @listing, null, '2026-03-01', now(), now()), (@team, @is, @listing, '2026-03-01', null, now(), now())`,
-		db.Args{"was": was, "is": is, "listing": listing})
-	x.Exec(`insert into listing_ownership_member (team_id, period_id, position, contact_id, split) values (@team, @was, 0, @before, 100000), (@team, @is, 0, @after, 100000)`,
-		db.Args{"was": was, "is": is, "before": h.before, "after": h.after})
-	x.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @one, @ref1, @listing, 'booked', '2026-02-20', '2026-03-01', 'usd', now(), now()),
-			(@team, @two, @ref2, @listing, 'booked', '2026-03-01', '2026-03-05', 'usd', now(), now())`,
-		db.Args{"one": h.stayBefore, "two": h.stayNow, "ref1": h.stayBefore.ShortRef(), "ref2": h.stayNow.ShortRef(), "listing": listing})
+	h := house{before: fixture.Contact(x.Team, "owner", "Before"), after: fixture.Contact(x.Team, "owner", "After")}
+	listing := fixture.Listing(x.Team, "House")
+	fixture.Period(x.Team, listing, "", "2026-03-01", h.before)
+	fixture.Period(x.Team, listing, "2026-03-01", "", h.after)
+	h.stayBefore, h.stayNow = fixture.Stay(x.Team, listing, "booked", "2026-02-20", "2026-03-01"), fixture.Stay(x.Team, listing, "booked", "2026-03-01", "2026-03-05")
 	return h
 }
 

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/reporting/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 // fill books n postings of two entries each, on days of one year, and brings the statistics up to date.
@@ -74,7 +75,7 @@ func TestReportsTooLargeForGet(t *testing.T) {
 		"/reports/profit-and-loss/csv": {"startDate", "2026", "endDate", "2026"}, "/reports/balance-sheet/csv": {"date", "2026"},
 		"/reports/manager-statements/detail/csv": {"startAt", "2026", "endAt", "2026"}, "/reports/trust-reconciliation/csv": nil,
 	} {
-		wantRequiresPost(t, w.Get(query(path, pairs...)).WantError(apierr.CodeExportRequiresPost, "").Body)
+		wantRequiresPost(t, w.Get(fixture.Query(path, pairs...)).WantError(apierr.CodeExportRequiresPost, "").Body)
 		w.queued(path, bodyOf(pairs))
 	}
 	w.awaited("/reports/journal-entries/csv", "startDate", "2027") // nothing is not too much

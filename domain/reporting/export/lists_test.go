@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 // listPath is the export of a collection. The one selects a single row of what lists adds, as a query and as a body.
@@ -39,7 +40,7 @@ func (w *world) lists() {
 	w.transaction(object{
 		"type": "payout", "date": "2026-02-21", "lines": list{object{"amount": 2, "listingId": w.villa, "contactId": w.ann}},
 	})
-	w.listing("@Hut")
+	fixture.Listing(w.Team, "@Hut")
 	w.Exec(`update account set unique_ref = '=A1' where team_id = @team and code = '1000'`, nil)
 	w.Exec(`update reservation_line_mapping set app_id = '+app' where team_id = @team and line_type = 'rent'`, nil)
 	for _, guest := range []string{"-guest", "Grace"} {
@@ -127,15 +128,15 @@ func TestListRefusals(t *testing.T) {
 			"status": {[]string{"status", "purple"}, object{"status": "purple"}, "enum", "status"},
 			"search": {[]string{"search", strings.Repeat("x", 201)}, object{"search": strings.Repeat("x", 201)}, "length", "search"},
 		} {
-			get, post := w.Get(query(p.path, test.query...)).Want(400), w.Post(p.path, test.body).Want(400)
+			get, post := w.Get(fixture.Query(p.path, test.query...)).Want(400), w.Post(p.path, test.body).Want(400)
 			for mode, answer := range map[string]*apitest.Response{"GET": get, "POST": post} {
 				if code, path := answer.String("issues.0.code"), answer.String("issues.0.path.0"); code != test.code || path != test.path {
 					t.Errorf("%s %s: %s is issue %s at %s", mode, p.path, name, code, path)
 				}
 			}
 		}
-		w.Get(query(p.path, "color", "red")).WantIssue("unknownParameter", "color")
-		w.Get(query(p.path, "limit", "1")).WantIssue("unknownParameter", "limit")
+		w.Get(fixture.Query(p.path, "color", "red")).WantIssue("unknownParameter", "color")
+		w.Get(fixture.Query(p.path, "limit", "1")).WantIssue("unknownParameter", "limit")
 		w.Post(p.path, object{"color": "red"}).WantIssue("unknownField", "color")
 		w.Post(p.path, object{"columns": list{}}).WantIssue("items", "columns")
 		reader := w.As([]string{strings.Replace(p.scope, ":export", ":read", 1)}, nil)
@@ -148,13 +149,13 @@ func TestListRefusals(t *testing.T) {
 		if field == "ids" {
 			value = list{"x"}
 		}
-		w.Get(query(path, field, "x")).WantIssue("uuid", field)
+		w.Get(fixture.Query(path, field, "x")).WantIssue("uuid", field)
 		if at := w.Post(path, object{field: value}).Want(400).String("issues.0.path.0"); at != field {
 			t.Errorf("%s: issue at %s", path, at)
 		}
 	}
 	for path, field := range map[string]string{"/reservations/csv": "date", "/bank-records/csv": "dateRange"} {
-		w.Get(query(path, field, "yesterday")).WantIssue("dateRange", field)
+		w.Get(fixture.Query(path, field, "yesterday")).WantIssue("dateRange", field)
 		if post := w.Post(path, object{field: "yesterday"}).WantIssue("dateRange", field); post.String("issues.0.schema") != "body" {
 			t.Errorf("%s: %s", path, post.Body)
 		}
@@ -193,7 +194,7 @@ func TestListsTooLargeForGet(t *testing.T) {
 	before := w.operations()
 	for _, p := range listPaths {
 		wantRequiresPost(t, w.Get(p.path).WantError(apierr.CodeExportRequiresPost, "").Body)
-		w.follow(w.Get(query(p.path, p.one...)).Want(200)).Want(200) // exactly as many as the limit
+		w.follow(w.Get(fixture.Query(p.path, p.one...)).Want(200)).Want(200) // exactly as many as the limit
 	}
 	if w.operations() != before {
 		t.Error("a GET left an operation")

@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/reporting/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // books gives the villa's owners two months of income and an expense.
@@ -99,13 +100,13 @@ func TestOwnershipPeriodsWithoutOwners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.books()
-	orphans := []id.ID{w.ownership(w.listing("Empty")), w.ownership(w.listing("Also empty"))}
+	orphans := []id.ID{w.ownership(fixture.Listing(w.Team, "Empty")), w.ownership(fixture.Listing(w.Team, "Also empty"))}
 	slices.SortFunc(orphans, id.ID.Compare)
 	named := []string{w.period.String(), orphans[0].String(), orphans[1].String()}
 	before := w.operations()
 	for _, field := range []string{"ownershipPeriodIds", "periodIds"} {
 		for _, path := range []string{"/statements/pdf", "/statements/pdf/batch"} {
-			get := w.Get(query(path, field, strings.Join(named, ",")))
+			get := w.Get(fixture.Query(path, field, strings.Join(named, ",")))
 			post := w.Post(path, object{field: named})
 			for mode, answer := range map[string]interface {
 				String(path string) string

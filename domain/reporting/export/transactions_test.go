@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/golden"
+	"stayledger/test/fixture"
 )
 
 // steady are the columns whose cells are the same in every run.
@@ -99,7 +100,7 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 		"range":  {[]string{"dateRange", "yesterday"}, object{"dateRange": "yesterday"}, "dateRange", "dateRange"},
 		"sort":   {[]string{"sort", "color"}, object{"sort": "color"}, "enum", "sort"},
 	} {
-		get, post := w.Get(query("/transactions/csv", test.query...)).Want(400), w.Post("/transactions/csv", test.body).Want(400)
+		get, post := w.Get(fixture.Query("/transactions/csv", test.query...)).Want(400), w.Post("/transactions/csv", test.body).Want(400)
 		for mode, answer := range map[string]*apitest.Response{"GET": get, "POST": post} {
 			if code, path := answer.String("issues.0.code"), answer.String("issues.0.path.0"); code != test.code || path != test.path {
 				t.Errorf("%s %s: issue %s at %s", mode, name, code, path)

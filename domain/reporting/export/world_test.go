@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/transaction"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
@@ -28,6 +26,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -66,7 +65,7 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 	if len(pairs) > 0 {
 		exports = export.Of(c, pairs...)
 	}
-	w := &world{t: t, store: store, accounts: map[string]id.ID{}, endpoints: slices.Concat(
+	w := &world{t: t, store: store, endpoints: slices.Concat(
 		exports.Part().Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
 	scopes := []string{"statements:publish"} // checked beside those that endpoints declare
@@ -74,44 +73,15 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 		scopes = append(scopes, w.endpoints[i].Scopes...)
 	}
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers, Scopes: scopes})
-	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		if err := mapping.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		type row struct {
-			Code string
-			ID   id.ID
-		}
-		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			w.accounts[r.Code] = r.ID
-		}
-		return err
-	})
-	w.ann, w.ben, w.vendor = w.contact("owner", "Ann Owner"), w.contact("owner", "Ben Owner"), w.contact("vendor", "=Fix-It, Inc.")
-	w.villa = w.listing("Villa Aurora")
+	w.accounts = fixture.StandardChart(w.Team)
+	w.Tx(mapping.InstallStandard)
+	w.ann, w.ben, w.vendor = fixture.Contact(w.Team, "owner", "Ann Owner"), fixture.Contact(w.Team, "owner", "Ben Owner"), fixture.Contact(w.Team, "vendor", "=Fix-It, Inc.")
+	w.villa = fixture.Listing(w.Team, "Villa Aurora")
 	w.period = w.ownership(w.villa, w.ann, w.ben)
 	return w
 }
 
 func (w *world) id() id.ID { return id.New(w.DB.Now()) }
-
-func (w *world) contact(kind, name string) id.ID {
-	c := w.id()
-	w.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, @kind, @name, now(), now())`,
-		db.Args{"id": c, "ref": c.ShortRef(), "kind": kind, "name": name})
-	return c
-}
-
-func (w *world) listing(name string) id.ID {
-	l := w.id()
-	w.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, @name, 'usd', now(), now())`,
-		db.Args{"id": l, "ref": l.ShortRef(), "name": name})
-	return l
-}
 
 // ownership is a period from inception on; owners have 60 and 40 percent, and there may be none.
 func (w *world) ownership(listing id.ID, owners ...id.ID) id.ID {
@@ -176,17 +146,6 @@ func (w *world) transactions() {
 	})
 }
 
-func query(path string, pairs ...string) string {
-	q := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		q.Set(pairs[i], pairs[i+1])
-	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
-}
-
 // operations are the ids of all operations, newest first, with their total.
 func (w *world) operations() string {
 	w.t.Helper()
@@ -207,7 +166,7 @@ func (w *world) follow(r *apitest.Response) *apitest.Response {
 func (w *world) awaited(path string, pairs ...string) *apitest.Response {
 	w.t.Helper()
 	before := w.operations()
-	answer := w.Get(query(path, pairs...))
+	answer := w.Get(fixture.Query(path, pairs...))
 	if after := w.operations(); after != before {
 		w.t.Errorf("GET %s: operations before %s, after %s", path, before, after)
 	}

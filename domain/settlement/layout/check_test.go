@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func TestLayoutsAreRefused(t *testing.T) {
@@ -20,7 +21,7 @@ func TestLayoutsAreRefused(t *testing.T) {
 		code, path string
 	}{
 		"no columns":             {revenue("A"), "items", "netRevenueSections.0.columns"},
-		"no name":                {with(revenue("A", on()), "name", ""), "length", "name"},
+		"no name":                {fixture.With(revenue("A", on()), "name", ""), "length", "name"},
 		"an unknown type":        {revenue("A", col("A", "text", object{})), "enum", at + "0.type"},
 		"an unknown visibility":  {revenue("A", on("visible", "some")), "enum", at + "0.visible"},
 		"an unknown field":       {revenue("A", col("A", "field", object{"field": "color"})), "enum", at + "0.value.field"},
@@ -39,7 +40,7 @@ func TestLayoutsAreRefused(t *testing.T) {
 			revenue("A", on(), col("B", "accounts", object{"accountIds": array{cleaning, rent}})), "accountTwice", at + "1.value.accountIds.1",
 		},
 		"an account in two sections": {
-			with(revenue("A"), "netRevenueSections", array{
+			fixture.With(revenue("A"), "netRevenueSections", array{
 				object{"name": "S", "columns": array{on("visible", "manager")}}, object{"name": "T", "columns": array{on()}},
 			}), "accountTwice", "netRevenueSections.1.columns.0.value.accountIds.0",
 		},
@@ -54,13 +55,13 @@ func TestLayoutsAreRefused(t *testing.T) {
 			revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "asset"}})), "duplicate", at + "0.value.classifications.1",
 		},
 		"a column id twice":  {revenue("A", on("id", first), col("B", "field", object{"field": "date"}, "id", first)), "duplicate", at + "1.id"},
-		"a section's id too": {with(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "duplicate", at + "0.id"},
+		"a section's id too": {fixture.With(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "duplicate", at + "0.id"},
 		"an id in both kinds": {
-			with(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "duplicate", "otherSections.0.columns.0.id",
+			fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "duplicate", "otherSections.0.columns.0.id",
 		},
 		"a name twice":                 {revenue("A", on(), col("Rent", "field", object{"field": "date"})), "duplicate", at + "1.name"},
 		"an unknown column":            {revenue("A", on(), col("S", "subTotal", object{"columnIds": array{first}})), "notFound", at + "1.value.columnIds.0"},
-		"a column of another section":  {with(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{col("S", "subTotal", object{"columnIds": array{first}})}}}), "notFound", "otherSections.0.columns.0.value.columnIds.0"},
+		"a column of another section":  {fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{col("S", "subTotal", object{"columnIds": array{first}})}}}), "notFound", "otherSections.0.columns.0.value.columnIds.0"},
 		"a column without an amount":   {revenue("A", col("D", "field", object{"field": "date"}, "id", first), col("S", "subTotal", object{"columnIds": array{first}})), "contradiction", at + "1.value.columnIds.0"},
 		"a column twice in a subtotal": {revenue("A", on("id", first), col("S", "subTotal", object{"columnIds": array{first, first}})), "duplicate", at + "1.value.columnIds.1"},
 		"a subtotal of itself":         {revenue("A", col("S", "subTotal", object{"columnIds": array{first}}, "id", first)), "ring", at + "0.value.columnIds.0"},
@@ -69,9 +70,9 @@ func TestLayoutsAreRefused(t *testing.T) {
 			"ring", at + "1.value.columnIds.0",
 		},
 		"too many columns": {
-			with(revenue("A"), "otherSections", array{object{"name": "S", "columns": many(51)}}), "items", "otherSections.0.columns",
+			fixture.With(revenue("A"), "otherSections", array{object{"name": "S", "columns": many(51)}}), "items", "otherSections.0.columns",
 		},
-		"an unknown body field": {with(revenue("A", on()), "sections", array{}), "unknownField", "sections"},
+		"an unknown body field": {fixture.With(revenue("A", on()), "sections", array{}), "unknownField", "sections"},
 		"an unknown column field": {
 			revenue("A", on("width", 3)), "unknownField", at + "0.width",
 		},
@@ -129,7 +130,7 @@ func TestAccountsMayRepeatForDifferentViewers(t *testing.T) {
 		col("Rent", "accounts", list, "visible", "manager"), col("Income", "accounts", list, "visible", "owner"), col("Helper", "accounts", list, "visible", "none"),
 		col("Rest", "accounts", object{"rest": true}, "visible", "manager"), col("Others", "accounts", object{"rest": true}, "visible", "owner"),
 	))
-	w.add(with(revenue("B", col("Rent", "accounts", list)), "otherSections", array{object{"name": "Costs", "columns": array{col("Rent", "accounts", list)}}}))
+	w.add(fixture.With(revenue("B", col("Rent", "accounts", list)), "otherSections", array{object{"name": "Costs", "columns": array{col("Rent", "accounts", list)}}}))
 }
 
 func TestTheStandardsLocksHold(t *testing.T) {
@@ -158,15 +159,15 @@ func TestTheStandardsLocksHold(t *testing.T) {
 	put("locked", "netRevenueSections")
 	costs, _ := sections("otherSections")[0].(object)
 	put("duplicate", "netRevenueSections.1.id", whole, object{"id": costs["id"], "name": "S", "columns": array{col("D", "field", object{"field": "date"})}})
-	put("locked", "netRevenueSections.0.columns", with(whole, "columns", columns[:9]))
-	put("locked", "netRevenueSections.0.columns", with(whole, "columns", columns[:9]), with(whole, "id", nil, "columns", columns[9:]))
+	put("locked", "netRevenueSections.0.columns", fixture.With(whole, "columns", columns[:9]))
+	put("locked", "netRevenueSections.0.columns", fixture.With(whole, "columns", columns[:9]), fixture.With(whole, "id", nil, "columns", columns[9:]))
 	last, _ := columns[9].(object)
-	put("locked", "netRevenueSections.0.columns.9.type", with(whole, "columns", append(columns[:9:9], with(last, "type", "field", "value", object{"field": "date"}))))
+	put("locked", "netRevenueSections.0.columns.9.type", fixture.With(whole, "columns", append(columns[:9:9], fixture.With(last, "type", "field", "value", object{"field": "date"}))))
 	w.Put(path, object{"otherSections": array{}}).WantError(apierr.CodeBadRequest, "").WantIssue("locked", "otherSections")
 	// Whatever else of it may change, and a caller neither locks nor unlocks anything.
 	guest, _ := columns[0].(object)
-	changed := with(whole, "locked", false, "name", "Income", "visible", "manager", "aggregate", true,
-		"columns", append(array{with(last, "name", "Left", "visible", "none", "locked", false), with(guest, "locked", true)}, columns[5:9]...))
+	changed := fixture.With(whole, "locked", false, "name", "Income", "visible", "manager", "aggregate", true,
+		"columns", append(array{fixture.With(last, "name", "Left", "visible", "none", "locked", false), fixture.With(guest, "locked", true)}, columns[5:9]...))
 	wantFields(t, w.Put(path, object{"netRevenueSections": array{changed}}).Want(200), map[string]string{
 		"netRevenueSections.0.name": "Income", "netRevenueSections.0.locked": "true", "netRevenueSections.0.aggregate": "true",
 		"netRevenueSections.0.columns.0.name": "Left", "netRevenueSections.0.columns.0.locked": "true", "netRevenueSections.0.columns.1.locked": "false",

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func (w *team) install() {
@@ -18,7 +19,7 @@ func (w *team) install() {
 func TestTheStandardIsInstalledOnce(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	villa := w.listing("Villa")
+	villa := fixture.Listing(w.Team, "Villa")
 	builtIn := w.chosen(villa)[villa]
 	w.install()
 	w.install()
@@ -66,7 +67,7 @@ func TestCopiesLeaveOutWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	from, to := newTeam(t), newTeam(t)
 	rent, sub, gone := id.New(from.DB.Now()), id.New(from.DB.Now()), id.New(from.DB.Now())
-	from.add(with(revenue("Full",
+	from.add(fixture.With(revenue("Full",
 		col("Rent", "accounts", object{"accountIds": array{from.codes["4000"], from.codes["4030"]}}, "id", rent),
 		col("Damage", "accounts", object{"accountIds": array{from.codes["4090"]}, "rest": true}),
 		col("Lost", "formula.currency", object{"formula": `Rent + account("4030")`}, "id", gone),
@@ -76,7 +77,7 @@ func TestCopiesLeaveOutWhatIsNotThere(t *testing.T) {
 		col("Kept", "formula.percentage", object{"formula": `Sum / account("4000")`}),
 	), "summaryType", "invoice", "showTeamEmail", true))
 	from.add(object{"name": "Taken"})
-	from.add(with(revenue("Second", col("Lost", "formula.currency", object{"formula": `account("4030")`})), "isDefault", true))
+	from.add(fixture.With(revenue("Second", col("Lost", "formula.currency", object{"formula": `account("4030")`})), "isDefault", true))
 	to.add(revenue("Taken", col("Own", "accounts", object{"rest": true})))
 	var designs []layout.Design
 	from.Tx(func(ctx context.Context, tx *db.Tx) (err error) {

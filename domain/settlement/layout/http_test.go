@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 func wantFields(t *testing.T, r *apitest.Response, want map[string]string) {
@@ -26,7 +27,7 @@ func wantFields(t *testing.T, r *apitest.Response, want map[string]string) {
 func TestALayoutFromTheStandard(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	villa := w.listing("Villa")
+	villa := fixture.Listing(w.Team, "Villa")
 	r := w.Post("/statement-layouts", object{"name": "Ours", "listingIds": array{villa}}).Want(201)
 	wantFields(t, r, map[string]string{
 		"name": "Ours", "version": "1", "summaryType": "default", "isDefault": "true", "showTeamEmail": "false",
@@ -65,7 +66,7 @@ func TestVersionsCountChanges(t *testing.T) {
 	w.Get(path).Want(200).Into(&read)
 	w.Put(path, object{
 		"name": "A", "summaryType": "default", "isDefault": true, "showTeamEmail": false,
-		"netRevenueSections": read["netRevenueSections"], "otherSections": read["otherSections"], "listingIds": array{w.listing("Villa")},
+		"netRevenueSections": read["netRevenueSections"], "otherSections": read["otherSections"], "listingIds": array{fixture.Listing(w.Team, "Villa")},
 	}).Want(200)
 	version(1)
 	w.Put(path, object{}).Want(200)
@@ -88,7 +89,7 @@ func TestVersionsCountChanges(t *testing.T) {
 func TestListingsHaveOneLayoutOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	villa, cabin, boat := w.listing("Villa"), w.listing("Cabin"), w.listing("Boat")
+	villa, cabin, boat := fixture.Listing(w.Team, "Villa"), fixture.Listing(w.Team, "Cabin"), fixture.Listing(w.Team, "Boat")
 	names := func(want ...string) {
 		t.Helper()
 		chosen := w.chosen(villa, cabin, boat)
@@ -127,7 +128,7 @@ func TestLayoutsInUseStay(t *testing.T) {
 	w := newTeam(t)
 	a, b := w.add(object{"name": "A"}), w.add(object{"name": "B"})
 	w.Delete(a).Want(204) // no listing relies on it
-	villa := w.listing("Villa")
+	villa := fixture.Listing(w.Team, "Villa")
 	w.Put(b, object{"isDefault": true}).Want(200)
 	for _, r := range []*apitest.Response{w.Delete(b), w.Put(b, object{"isDefault": false})} {
 		r.WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
@@ -156,8 +157,8 @@ func TestDuplicateLayoutNames(t *testing.T) {
 func TestLayoutLists(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	villa := w.listing("Villa")
-	a := w.Post("/statement-layouts", with(revenue("Alpha", col("R", "accounts", object{"accountIds": array{w.codes["4030"]}})), "listingIds", array{villa})).Want(201).ID("id")
+	villa := fixture.Listing(w.Team, "Villa")
+	a := w.Post("/statement-layouts", fixture.With(revenue("Alpha", col("R", "accounts", object{"accountIds": array{w.codes["4030"]}})), "listingIds", array{villa})).Want(201).ID("id")
 	w.add(revenue("Beta", col("R", "accounts", object{"accountIds": array{w.codes["4090"]}}), col("F", "formula.currency", object{"formula": `account("5100")`})))
 	for query, want := range map[string][]string{
 		"": {"Alpha", "Beta"}, "?sort=-name": {"Beta", "Alpha"}, "?isDefault=true": {"Alpha"}, "?isDefault=false": {"Beta"}, "?search=bet": {"Beta"},
@@ -181,7 +182,7 @@ func TestLayoutLists(t *testing.T) {
 func TestLayoutsAreATeamsOwn(t *testing.T) {
 	t.Parallel()
 	w, stranger := newTeam(t), newTeam(t)
-	path := w.add(object{"name": "A", "listingIds": array{w.listing("Villa")}})
+	path := w.add(object{"name": "A", "listingIds": array{fixture.Listing(w.Team, "Villa")}})
 	stranger.Get(path).WantError(apierr.CodeNotFound, "")
 	stranger.Put(path, object{"name": "B"}).WantError(apierr.CodeNotFound, "")
 	stranger.Delete(path).WantError(apierr.CodeNotFound, "")
@@ -207,7 +208,7 @@ func TestLayoutsAreATeamsOwn(t *testing.T) {
 func TestFrozenDesignsOutliveTheirLayout(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	villa := w.listing("Villa")
+	villa := fixture.Listing(w.Team, "Villa")
 	rentColumn := id.New(w.DB.Now())
 	columns := func(name, code string) array {
 		return array{
@@ -215,7 +216,7 @@ func TestFrozenDesignsOutliveTheirLayout(t *testing.T) {
 			col("Kept", "formula.percentage", object{"formula": `Rent + account("` + code + `") / Rent`}, "id", w.codes["1000"]),
 		}
 	}
-	path := w.add(with(revenue("A", columns("Rent", "5100")...), "listingIds", array{villa}))
+	path := w.add(fixture.With(revenue("A", columns("Rent", "5100")...), "listingIds", array{villa}))
 	frozen := *w.stored(villa)[villa]
 	on := func(code string, cents money.Cents) layout.Entry {
 		e := stay(5, w.codes[code], cents)

@@ -17,6 +17,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
+	"stayledger/test/fixture"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -168,9 +169,8 @@ func (x *world) account(kind string) id.ID {
 // pay adds a payment over a connection, which is a later package's to do.
 func (x *world) pay(connection id.ID, status string) {
 	next := func() id.ID { return id.New(x.DB.Now()) }
-	contact, method, transaction, batch, payment, bank := next(), next(), next(), next(), next(), x.account("bank")
-	x.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, 'owner', 'Owner', now(), now())`,
-		db.Args{"id": contact, "ref": contact.ShortRef()})
+	method, transaction, batch, payment, bank := next(), next(), next(), next(), x.account("bank")
+	contact := fixture.Contact(x.Team, "owner", "Owner")
 	x.Exec(`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 		values (@team, @id, @contact, 'verified', 'Owner', 'checking', '6789', '0021', '', clock_timestamp(), now(), now())`, db.Args{"id": method, "contact": contact})
 	x.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, contact_id, total, created_at, updated_at)

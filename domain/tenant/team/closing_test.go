@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // follower counts how often journals are looked for that follow the team's settings.
@@ -174,12 +175,7 @@ func TestSoftClosePostersHaveAccess(t *testing.T) {
 func TestDaysAreNotClosedOverJournalsThatAreNotDerived(t *testing.T) {
 	t.Parallel()
 	x, _ := followed(t)
-	now := x.DB.Now()
-	listing, stay := id.New(now), id.New(now)
-	x.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'L', 'L', 'usd', now(), now())`,
-		db.Args{"id": listing})
-	x.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, created_at, updated_at)
-		values (@team, @id, 'R', @listing, 'booked', '2026-03-10', '2026-03-13', 'usd', now(), now())`, db.Args{"id": stay, "listing": listing})
+	stay := fixture.Stay(x, fixture.Listing(x, "Villa"), "booked", "2026-03-10", "2026-03-13")
 	x.Exec(`insert into ledger_stale (team_id, source_id, source, reason, since) values (@team, @stay, 'reservation', 'feeChanged', now())`, db.Args{"stay": stay})
 	closing := func(day any) *apitest.Response {
 		return x.Post("/team/books-closing", object{"booksClosedAt": day, "reason": "r"})
@@ -197,7 +193,7 @@ func TestDaysAreNotClosedOverJournalsThatAreNotDerived(t *testing.T) {
 	x.Exec(`update ledger_stale set status = 'failed' where team_id = @team`, nil)
 	status("failed", "feeChanged", "refresh")
 	x.Exec(`insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at)
-		values (@team, @id, 'reservation-journal-refresh', 'queued', @user, 1, now())`, db.Args{"id": id.New(now), "user": x.User})
+		values (@team, @id, 'reservation-journal-refresh', 'queued', @user, 1, now())`, db.Args{"id": id.New(x.DB.Now()), "user": x.User})
 	status("recalculating", "feeChanged", "wait")
 	// Reopening, the soft close and days before the stay do not wait.
 	closing("2026-03-01").Want(201)

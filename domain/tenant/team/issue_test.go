@@ -6,7 +6,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // The issue names what is missing of what this team needs, and goes when it is there.
@@ -30,12 +30,10 @@ func TestATeamTellsWhichAssignmentsItLacks(t *testing.T) {
 	if r.String("issues.0.context.assignments") != `["dueToFromTrust"]` || r.Len("issues.0.context.accountIds") != 1 {
 		t.Errorf("an operating account without a way to the trust: %s", r.String("issues"))
 	}
-	listing := id.New(x.DB.Now())
-	x.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, 'L', 'L', 'usd', now(), now())`,
-		db.Args{"id": listing})
+	listing := fixture.Listing(x, "Villa")
 	x.Exec(`insert into listing_ownership_period (team_id, id, listing_id, business_model, created_at, updated_at)
 		values (@team, gen_random_uuid(), @listing, 'co_host', now(), now())`, db.Args{"listing": listing})
-	x.Exec(`insert into tax_rate (team_id, id, name, basis_points, created_at, updated_at) values (@team, gen_random_uuid(), 'Sales', 1000, now(), now())`, nil)
+	fixture.TaxRate(x, "Sales", 1_000)
 	x.Exec(`update reservation_line_mapping set revenue_recognition = 'checkOut' where team_id = @team and line_type = 'cleaningFee'`, nil)
 	r = x.Get("/team").Want(200)
 	if got := r.String("issues.0.context.assignments"); got != `["deferredRevenue","deposit_coHostPayout","dueToFromTrust","expense_salesTax"]` {
