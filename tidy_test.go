@@ -27,7 +27,7 @@ var folders = []struct{ name, nouns string }{
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction recurring journal"},
-	{"settlement", "layout statement delivery payee payment payout"},
+	{"settlement", "layout statement historic delivery payee payment payout"},
 	{"reporting", "report summary document export"},
 	{"setup", "onboarding demo"},
 }

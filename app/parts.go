@@ -22,6 +22,7 @@ import (
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/delivery"
+	"stayledger/domain/settlement/historic"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/settlement/payment"
@@ -85,6 +86,7 @@ func Parts(o External, c Config) parts.Part {
 		bank.Part(),
 		layout.Part(),
 		statement.Part(links),
+		historic.Part(),
 		payout.Part(),
 		delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL}).Part(),
 		report.Part(),

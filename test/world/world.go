@@ -2,6 +2,7 @@
 package world
 
 import (
+	"maps"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,18 @@ type (
 	// Array is a JSON array.
 	Array = []any
 )
+
+// With is an object with other values, told as name, value, name, value; nil removes a name.
+func With(o Object, pairs ...any) Object {
+	out := maps.Clone(o)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, _ := pairs[i].(string)
+		if out[name] = pairs[i+1]; pairs[i+1] == nil {
+			delete(out, name)
+		}
+	}
+	return out
+}
 
 // Keys are the secret keys of every world.
 var Keys = []byte("test keys of at least 32 bytes, not for use")

@@ -97,7 +97,7 @@ type batchArgs struct {
 // handlers are the jobs of the package.
 func handlers() map[job.Kind]job.Handler {
 	h := operation.External(time.Hour, batchPart)
-	return map[job.Kind]job.Handler{batchTask: h.InBulk(), historicTask: historicHandler()}
+	return map[job.Kind]job.Handler{batchTask: h.InBulk()}
 }
 
 // errBatchRefused fails the operation of a batch in which a statement was refused; which and why, the batch tells.

@@ -24,7 +24,7 @@ func batchEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/batch", ID: "changeStatements", Tag: "Statements", Summary: "Change the status of many owner statements",
-			Errors: apierr.List{errBefore, errFuture, errRecalculating, errOpen, errPaid, errImporting, errIssues},
+			Errors: apierr.List{errBefore, ErrFuture, errRecalculating, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, each as updateStatement does. The " +
 				"answer names them; GET /statements/batch/{id} tells how far they are. A statement that is refused does not keep the others back: the " +
 				"batch then ends as failed. A dry run does it all at once, answers 200 with what came of it and keeps nothing. published " +

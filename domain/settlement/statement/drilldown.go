@@ -34,7 +34,7 @@ func (s special) of(r *row, figure Section) Drilldown {
 	d := r.drilldown()
 	if r.Imported {
 		d.Filter.TriggerTypes = []string{map[Section]string{
-			NetRevenue: triggerHistoricRevenue, Expenses: triggerHistoricExpense, Payouts: triggerHistoricPayout,
+			NetRevenue: TriggerHistoricRevenue, Expenses: TriggerHistoricExpense, Payouts: TriggerHistoricPayout,
 		}[figure]}
 		return d
 	}

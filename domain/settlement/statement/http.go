@@ -40,7 +40,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, readDifference),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
-			Errors: apierr.List{errBefore, errExists, errFuture, errRecalculating, errOpen, errImporting, errIssues},
+			Errors: apierr.List{errBefore, ErrExists, ErrFuture, errRecalculating, errOpen, ErrImporting, errIssues},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
 				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
 				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; 409 statementExists when a selected " +
@@ -54,7 +54,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, createStatements),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
-			Errors: apierr.List{errFuture, errRecalculating, errOpen, errPaid, errImporting, errIssues},
+			Errors: apierr.List{ErrFuture, errRecalculating, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. Status published " +
 				"needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership period is saved, " +
 				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being recalculated " +
@@ -67,7 +67,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, updateStatement),
 		api.Write(api.Endpoint{
 			Method: "DELETE", Path: "/statements/{id}", ID: "deleteStatement", Tag: "Statements", Summary: "Return an owner statement to draft",
-			Errors: apierr.List{errLocked, errFuture, errPaid},
+			Errors: apierr.List{errLocked, ErrFuture, ErrPaid},
 			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with 403 statementPublished for a published statement without " +
 				"onLocked=unlockAndDelete, then as returning it to draft does.",
 			Scopes: []string{"statements:delete"}, DryRun: true,
@@ -219,7 +219,7 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 		}
 	}
 	if len(saved) > 0 && (len(c.ListingPeriodIDs) > 0 || len(drafts) == 0) {
-		return nil, errExists.With(map[string]any{"statementIds": saved})
+		return nil, ErrExists.With(map[string]any{"statementIds": saved})
 	}
 	return drafts, nil
 }

@@ -156,7 +156,7 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	r := refused{each: map[id.ID]error{}}
 	for _, o := range found {
 		o.NextAction = "returnStatementsToDraft"
-		refusal := errFuture.With(o.Blocking)
+		refusal := ErrFuture.With(o.Blocking)
 		r.each[rows[o.Place-1].id()] = refusal
 		if r.together == nil {
 			r.together = refusal
@@ -168,15 +168,14 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 // mayPublishYet refuses to publish while statements of the time before the books are still being imported. Rule RSN-23.
 func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	pending, err := db.Select[id.ID](ctx, tx, `
-		select id from operation where team_id = @team and status in ('queued', 'running')
-			and type in `+importTypes+` order by id`, db.Args{"team": tx.Team})
+		select o.id from operation o where `+UnfinishedImport+` order by o.id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return refused{}, fmt.Errorf("find statement imports: %w", err)
 	}
 	if len(pending) == 0 {
 		return refused{}, nil
 	}
-	r := refused{each: map[id.ID]error{}, together: errImporting.With(map[string]any{"operationIds": pending})}
+	r := refused{each: map[id.ID]error{}, together: ErrImporting.With(map[string]any{"operationIds": pending})}
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
 	}
@@ -284,11 +283,11 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	r := refused{each: map[id.ID]error{}}
 	var statements, transactions []id.ID
 	for _, p := range found {
-		r.each[p.StatementID] = errPaid.With(map[string]any{"statementIds": []id.ID{p.StatementID}, "transactionIds": p.TransactionIDs})
+		r.each[p.StatementID] = ErrPaid.With(map[string]any{"statementIds": []id.ID{p.StatementID}, "transactionIds": p.TransactionIDs})
 		statements, transactions = append(statements, p.StatementID), append(transactions, p.TransactionIDs...)
 	}
 	if len(statements) > 0 {
-		r.together = errPaid.With(map[string]any{"statementIds": statements, "transactionIds": transactions})
+		r.together = ErrPaid.With(map[string]any{"statementIds": statements, "transactionIds": transactions})
 	}
 	return r, nil
 }

@@ -141,7 +141,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 	}
 	err = tx.Pipeline(ctx, stmts...)
 	if db.Constraint(err) == "statement_once" {
-		return errExists.Because(err)
+		return ErrExists.Because(err)
 	}
 	if err != nil {
 		return fmt.Errorf("save statements: %w", err)
@@ -162,7 +162,7 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 			and v.team_id = @team and v.statement_id = s.id`, Args: args},
 		db.Stmt{SQL: `delete from statement where team_id = @team and id = any(@ids)`, Args: args})
 	if db.Constraint(err) == "transaction_line_statement" {
-		return errPaid.Because(err)
+		return ErrPaid.Because(err)
 	}
 	if err != nil {
 		return fmt.Errorf("remove statements: %w", err)

@@ -232,12 +232,13 @@ func monthOf(statement id.ID) day.Day {
 	return first
 }
 
+// What changes of statements are refused with.
 var (
-	errExists        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
-	errFuture        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
+	ErrExists        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
+	ErrFuture        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
 	errOpen          = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
-	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
-	errImporting     = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
+	ErrPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
+	ErrImporting     = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
 	errIssues        = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues, "The statement has blocking issues")
 	errLocked        = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
 	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")

@@ -144,6 +144,14 @@ func shownToOwners(design *layout.Design, entries []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
 }
 
+func setOf(ids []id.ID) map[id.ID]bool {
+	out := make(map[id.ID]bool, len(ids))
+	for _, v := range ids {
+		out[v] = true
+	}
+	return out
+}
+
 // tabling lays one statement out.
 type tabling struct {
 	row      *row

@@ -1,4 +1,4 @@
-package statement
+package historic
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
-// maxHistoricBody bounds the body of an import.
-const maxHistoricBody = 32 << 20
+// maxBody bounds the body of an import.
+const maxBody = 32 << 20
 
-const historicFailures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
+const failures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
 	"listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and `requiredAccountMissing`; `statementLayoutMissing`; " +
 	"`duplicateUniqueRef` for the reference of a statement that was not imported or belongs to another listing; `statementHasPayouts` when a replaced statement that payouts " +
 	"are linked to would change its ownership period or currency or go back to review; `statementFutureExists` for a new place before a live " +
@@ -26,27 +27,27 @@ const historicFailures = "`historicalImportPending` while a bulk import that is 
 	"reservations and contacts, and payouts to a contact who is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
 	"the neighbours or the lines; the statements tell such mismatches as issues."
 
-// historicEndpoints are the imports of statements of an earlier system.
-func historicEndpoints() []api.Endpoint {
+// endpoints are the imports of statements of an earlier system.
+func endpoints() []api.Endpoint {
 	base := api.Endpoint{
-		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxHistoricBody, Timeout: 2 * time.Minute,
+		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxBody, Timeout: 2 * time.Minute,
 	}
-	base.Errors = apierr.List{errImporting, account.ErrRequiredMissing, errHistoricRef, errPaid, errFuture, errExists}
+	base.Errors = apierr.List{statement.ErrImporting, account.ErrRequiredMissing, statement.ErrRef, statement.ErrPaid, statement.ErrFuture, statement.ErrExists}
 	one, many := base, base
 	one.Path, one.ID, one.Summary, one.Status = "/statements/historic", "importStatement", "Import an owner statement of an earlier system", http.StatusCreated
-	one.Also = map[int]reflect.Type{http.StatusOK: reflect.TypeFor[HistoricStatement]()}
+	one.Also = map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Statement]()}
 	one.Doc = "Sent again with the same uniqueRef it replaces the import, entries and all, and answers 200. Import months oldest first. Failures in " +
-		"order: malformed input; " + historicFailures
+		"order: malformed input; " + failures
 	many.Path, many.ID, many.Summary = "/statements/historical", "importStatements", "Import many owner statements of an earlier system"
 	many.Status = http.StatusAccepted
 	many.Also = map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[HistoricPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+		http.StatusOK: reflect.TypeFor[Preview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
 	}
 	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all of them or none. A dry run answers " +
-		"200 with what would be imported. Failures in order, with the path of the statement: malformed input; " + historicFailures
+		"200 with what would be imported. Failures in order, with the path of the statement: malformed input; " + failures
 	return []api.Endpoint{
 		api.Write(one, importOne),
-		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *historicBatchInput, a *historicAnswer) (err error) {
+		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *batchInput, a *batchAnswer) (err error) {
 			a.preview.Data, err = importStaged(ctx, tx, a.operation)
 			a.dry = true
 			return err
@@ -54,11 +55,11 @@ func historicEndpoints() []api.Endpoint {
 	}
 }
 
-type historicInput struct{ Body Historic }
+type oneInput struct{ Body Import }
 
 // importOne imports one statement.
-func importOne(ctx context.Context, tx *db.Tx, in *historicInput) (*HistoricStatement, error) {
-	a := &arrival{Historic: &in.Body, payouts: in.Body.hasPayouts()}
+func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error) {
+	a := &arrival{Import: &in.Body, payouts: in.Body.hasPayouts()}
 	s := &arrivals{all: []*arrival{a}}
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func importOne(ctx context.Context, tx *db.Tx, in *historicInput) (*HistoricStat
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := parkHistoric(ctx, tx, s.all); err != nil {
+	if err := s.park(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := s.write(ctx, tx, s.all); err != nil {
@@ -76,23 +77,23 @@ func importOne(ctx context.Context, tx *db.Tx, in *historicInput) (*HistoricStat
 	return &out, nil
 }
 
-type historicBatchInput struct{ Body HistoricBatch }
+type batchInput struct{ Body Batch }
 
-// HistoricPreview is what a bulk import would make.
-type HistoricPreview struct {
-	Data []HistoricStatement `json:"data"`
+// Preview is what a bulk import would make.
+type Preview struct {
+	Data []Statement `json:"data"`
 }
 
-// historicAnswer is the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
-type historicAnswer struct {
+// batchAnswer is the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
+type batchAnswer struct {
 	operation id.ID
 	started   *operation.Acknowledgement
-	preview   HistoricPreview
+	preview   Preview
 	dry       bool
 }
 
 // HTTPStatus is 200 in a dry run, which starts nothing.
-func (a *historicAnswer) HTTPStatus() int {
+func (a *batchAnswer) HTTPStatus() int {
 	if a.dry {
 		return http.StatusOK
 	}
@@ -100,7 +101,7 @@ func (a *historicAnswer) HTTPStatus() int {
 }
 
 // MarshalJSON gives the one of the two that the caller asked for.
-func (a *historicAnswer) MarshalJSON() ([]byte, error) {
+func (a *batchAnswer) MarshalJSON() ([]byte, error) {
 	if a.dry {
 		return json.Marshal(a.preview)
 	}
@@ -108,11 +109,11 @@ func (a *historicAnswer) MarshalJSON() ([]byte, error) {
 }
 
 // startImport checks a bulk import as if it were done now, and leaves it to an operation.
-func startImport(ctx context.Context, tx *db.Tx, in *historicBatchInput) (*historicAnswer, error) {
+func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, error) {
 	s := &arrivals{shared: true, all: make([]*arrival, len(in.Body.Statements))}
 	for i := range in.Body.Statements {
 		h := &in.Body.Statements[i]
-		s.all[i] = &arrival{Historic: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
+		s.all[i] = &arrival{Import: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
 	}
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
@@ -127,10 +128,10 @@ func startImport(ctx context.Context, tx *db.Tx, in *historicBatchInput) (*histo
 	// The task finds its statements by the operation.
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.HistoricalStatements, Primary: &self, Resources: []operation.Resource{self},
-		Tasks: []operation.Task{{Kind: historicTask, Args: struct{}{}, Priority: 5}},
+		Tasks: []operation.Task{{Kind: task, Args: struct{}{}, Priority: 5}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &historicAnswer{operation: ack.OperationID, started: ack}, s.stage(ctx, tx, ack.OperationID)
+	return &batchAnswer{operation: ack.OperationID, started: ack}, s.stage(ctx, tx, ack.OperationID)
 }

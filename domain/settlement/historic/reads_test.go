@@ -1,4 +1,4 @@
-package statement_test
+package historic_test
 
 import (
 	"strings"
@@ -28,7 +28,7 @@ func TestImportsLeaveTheLiveBooksAlone(t *testing.T) {
 	}
 	p.Exec(`update team set books_closed_at = '2026-01-01' where team_id = @team`, nil)
 	before := live()
-	p.Post(historic, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -30), payoutLine("c", 50))).Want(201)
+	p.Post(single, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -30), payoutLine("c", 50))).Want(201)
 	if after := live(); after != before {
 		t.Errorf("live reports changed:\n%s\n%s", before, after)
 	}
@@ -61,7 +61,7 @@ func TestImportedLinesShow(t *testing.T) {
 		"lines": world.Array{},
 	}).Want(201).ID("id")
 	before := p.counts()
-	made := p.Post(historic, p.month("11",
+	made := p.Post(single, p.month("11",
 		p.line("a", "4000", 900, "description", "Rent", "reservationId", stay), p.line("b", "5200", -30, "description", "Repair", "date", "2025-11-20"),
 		payoutLine("c", 50, "description", "November payout", "contactId", p.ada),
 	)).Want(201)
@@ -112,7 +112,7 @@ func TestTheLayoutIsFrozen(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	own := p.Post("/statement-layouts", p.layoutOf("Of the villa", "4010", "4000")).Want(201).String("id")
-	s := p.Post(historic, p.month("11", p.line("a", "4000", 900), p.line("b", "4010", 80))).Want(201).String("id")
+	s := p.Post(single, p.month("11", p.line("a", "4000", 900), p.line("b", "4010", 80))).Want(201).String("id")
 	shown := p.Get("/statements/" + s).Want(200)
 	wantFields(t, shown, map[string]string{
 		"layout.name": "Of the villa", "tables.0.columns.0.name": "On 4010", "tables.0.totals.0.amount": "80", "tables.0.totals.1.amount": "900",
@@ -122,16 +122,16 @@ func TestTheLayoutIsFrozen(t *testing.T) {
 		t.Errorf("the layout is not frozen: %s", after.Body)
 	}
 	// Imported again, it takes the layout of that time. A listing without one takes the default.
-	p.Post(historic, p.month("11", p.line("a", "4000", 900))).Want(200)
+	p.Post(single, p.month("11", p.line("a", "4000", 900))).Want(200)
 	wantFields(t, p.Get("/statements/"+s).Want(200), map[string]string{"layout.name": "Changed"})
 	barn := p.Listing("Barn", p.ben)
-	other := p.Post(historic, with(p.month("11"), "listingId", barn.ID, "uniqueRef", "barn")).Want(201).String("id")
+	other := p.Post(single, with(p.month("11"), "listingId", barn.ID, "uniqueRef", "barn")).Want(201).String("id")
 	if got := p.Get("/statements/" + other).Want(200); got.String("layout.isDefault") != "true" {
 		t.Errorf("the default is not taken: %s", got.Body)
 	}
 	p.Exec(`delete from layout_listing where team_id = @team`, nil)
 	p.Exec(`delete from layout where team_id = @team`, nil)
-	p.Post(historic, p.month("12")).WantError(apierr.CodeBadRequest, "").WantIssue("statementLayoutMissing", "listingId")
+	p.Post(single, p.month("12")).WantError(apierr.CodeBadRequest, "").WantIssue("statementLayoutMissing", "listingId")
 }
 
 // The imported months hand their balance on, and the first live month begins with it.
@@ -141,8 +141,8 @@ func TestImportedBalancesChain(t *testing.T) {
 	p := newPast(t)
 	// What the owners are owed when the live books begin is their opening balance.
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 850}).Want(200)
-	p.Post(historic, p.month("11", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
-	p.Post(historic, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 800)).Want(201)
+	p.Post(single, p.month("11", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
+	p.Post(single, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 800)).Want(201)
 	list := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)
 	wantFields(t, list, map[string]string{
 		"data.0.startAt": "2025-11-01", "data.0.financials.balanceEnd": "800", "data.1.financials.balanceStart": "800",
@@ -154,7 +154,7 @@ func TestImportedBalancesChain(t *testing.T) {
 	owner := p.As([]string{"statements:read"}, &p.ben).Get("/statements?year=2025&sort=startAt").Want(200)
 	wantFields(t, owner, map[string]string{"data.1.financials.balanceEnd": "850", "pagination.total": "2"})
 	// A gap is told, not refused.
-	p.Post(historic, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
+	p.Post(single, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
 	gap := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)
 	if !strings.Contains(gap.String("data.1.issues"), "balanceMismatch_start") {
 		t.Errorf("the gap is not told: %s", gap.Body)
@@ -166,7 +166,7 @@ func TestADeletedImportLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	before := p.counts()
-	s := p.Post(historic, p.month("12", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
+	s := p.Post(single, p.month("12", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
 	p.Delete("/statements/"+s.String("id")).WantError(apierr.CodeForbidden, apierr.ReasonStatementPublished)
 	p.Delete("/statements/" + s.String("id") + "?onLocked=unlockAndDelete").Want(204)
 	if after := p.counts(); after != before {
@@ -175,7 +175,7 @@ func TestADeletedImportLeavesNothing(t *testing.T) {
 	p.Get("/statements/"+s.String("id")).WantError(apierr.CodeNotFound, "")
 	wantFields(t, p.Get("/statements/"+p.Statement(p.villa, "2026-01").String()).Want(200), map[string]string{"financials.balanceStart": "0"})
 	// Its reference is free.
-	wantFields(t, p.Post(historic, p.month("12")).Want(201), map[string]string{"replaced": "false"})
+	wantFields(t, p.Post(single, p.month("12")).Want(201), map[string]string{"replaced": "false"})
 }
 
 // What the rest of an imported month brought is in the balance that the next statement starts with, as its predecessor foresees.
@@ -184,7 +184,7 @@ func TestTheRestOfAnImportedMonthChains(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 850}).Want(200)
-	p.Post(historic, with(p.month("12", p.line("a", "4000", 850)), "startAt", "2026-01-01", "endAt", "2026-01-15")).Want(201)
+	p.Post(single, with(p.month("12", p.line("a", "4000", 850)), "startAt", "2026-01-01", "endAt", "2026-01-15")).Want(201)
 	p.Stay(p.villa, "2026-01-20", 1_000)
 	p.Expense(p.villa, "2026-01-31", 300)
 	february := "/statements/" + p.Statement(p.villa, "2026-02").String()
@@ -197,15 +197,15 @@ func TestTheRestOfAnImportedMonthChains(t *testing.T) {
 func TestAReplacementReopensInOrder(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	s := p.Post(historic, p.month("12", p.line("a", "4000", 900))).Want(201).String("id")
+	s := p.Post(single, p.month("12", p.line("a", "4000", 900))).Want(201).String("id")
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 900}).Want(200)
 	january := "/statements/" + p.Statement(p.villa, "2026-01").String()
 	p.Put(january, world.Object{"status": "inReview"}).Want(200)
 	review := with(p.month("12", p.line("a", "4000", 800)), "status", "inReview")
-	p.Post(historic, review).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
-	p.Post(historic, p.month("12", p.line("a", "4000", 900))).Want(200)
+	p.Post(single, review).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+	p.Post(single, p.month("12", p.line("a", "4000", 900))).Want(200)
 	p.Put(january, world.Object{"status": "draft"}).Want(200)
-	p.Post(historic, review).Want(200)
+	p.Post(single, review).Want(200)
 	wantFields(t, p.Get("/statements/"+s+"/difference").Want(200), map[string]string{
 		"version": "1", "before.netRevenue": "900", "now.netRevenue": "800",
 	})
@@ -225,7 +225,7 @@ func TestOwnersGetNoHiddenLines(t *testing.T) {
 	stay := p.Post("/reservations", world.Object{
 		"listingId": p.villa.ID, "checkIn": "2025-11-03", "checkOut": "2025-11-07", "bookedAt": "2025-10-01", "lines": world.Array{},
 	}).Want(201).ID("id")
-	s := "/statements/" + p.Post(historic, p.month("11",
+	s := "/statements/" + p.Post(single, p.month("11",
 		p.line("a", "4000", 900, "description", "Rent", "reservationId", stay), p.line("b", "4010", -80, "description", "Kept", "reservationId", stay),
 		p.line("c", "5200", -30, "description", "Repair"), payoutLine("d", 50, "contactId", p.ada),
 	)).Want(201).String("id")

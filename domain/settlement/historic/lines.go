@@ -1,4 +1,4 @@
-package statement
+package historic
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// historicNames are what the lines of statements may name.
-type historicNames struct {
+// named are what the lines of statements may name.
+type named struct {
 	accounts     map[id.ID]account.Classification // those that are posted to
 	reservations map[id.ID]string                 // its currency
 	contacts     map[id.ID]bool
 }
 
 // namesOf reads what lines name.
-func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, error) {
+func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	type row struct {
 		Kind  string
 		ID    id.ID
@@ -56,7 +57,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, er
 	if err != nil {
 		return nil, fmt.Errorf("read what imported lines name: %w", err)
 	}
-	n := &historicNames{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
+	n := &named{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
 	for _, r := range rows {
 		switch r.Kind {
 		case "account":
@@ -71,7 +72,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*historicNames, er
 }
 
 // check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement. Rules HST-18, HST-29, HST-41.
-func (n *historicNames) check(all []*arrival) error {
+func (n *named) check(all []*arrival) error {
 	var f findings
 	for _, a := range all {
 		for i := range a.Lines {
@@ -106,7 +107,7 @@ func (a *arrival) hasMember(contact id.ID) bool {
 }
 
 // enter adds an entry of a line: what the account is debited with.
-func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *HistoricLine, entry ledger.Line) {
+func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Line) {
 	date := a.EndAt
 	if l.Date != nil {
 		date = *l.Date
@@ -124,17 +125,17 @@ func idOrZero(v *id.ID) id.ID {
 }
 
 // book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it is on a live payout.
-func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *ledger.Imported) {
-	f := HistoricFinancials{CentBalanceStart: a.CentBalanceStart}
+func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported) {
+	f := Financials{CentBalanceStart: a.CentBalanceStart}
 	for i := range a.Lines {
 		l := &a.Lines[i]
-		if l.Type == historicPayout {
+		if l.Type == payout {
 			f.CentTransfer -= l.CentTotal
 			s.bookPayout(tx, a, l, e)
 			continue
 		}
-		trigger := historicTrigger(names.accounts[*l.AccountID], l.CentTotal)
-		if trigger == triggerHistoricRevenue {
+		trigger := triggerOf(names.accounts[*l.AccountID], l.CentTotal)
+		if trigger == statement.TriggerHistoricRevenue {
 			f.CentNetRevenue += l.CentTotal
 		} else {
 			f.CentExpenses += l.CentTotal
@@ -145,8 +146,8 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *historicNames, e *ledger.I
 }
 
 // bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes none. Rules HST-50, HST-51.
-func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *ledger.Imported) {
-	to := ledger.Line{Trigger: triggerHistoricPayout, AccountID: s.distribution}
+func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported) {
+	to := ledger.Line{Trigger: statement.TriggerHistoricPayout, AccountID: s.distribution}
 	if l.ContactID != nil {
 		to.Ref, to.ContactID, to.CentTotal = "payout", *l.ContactID, l.CentTotal
 		a.enter(tx, e, l, to)
@@ -166,15 +167,15 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *HistoricLine, e *ledger.
 	}
 }
 
-// historicChunk bounds the lines that are written at once.
-const historicChunk = 10_000
+// chunkLines bounds the lines that are written at once.
+const chunkLines = 10_000
 
 // chunks cuts statements into runs of so many lines, at least one statement each.
 func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
 	var out [][]*arrival
 	for len(all) > 0 {
 		n, sum := 1, lines(all[0])
-		for n < len(all) && sum+lines(all[n]) <= historicChunk {
+		for n < len(all) && sum+lines(all[n]) <= chunkLines {
 			sum += lines(all[n])
 			n++
 		}
@@ -211,12 +212,12 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 	for _, a := range part {
 		s.book(tx, a, names, &entries)
 	}
-	return storeHistoric(ctx, tx, part, &entries)
+	return store(ctx, tx, part, &entries)
 }
 
 // answer tells what became of a statement.
-func (a *arrival) answer() HistoricStatement {
-	return HistoricStatement{
+func (a *arrival) answer() Statement {
+	return Statement{
 		ID: a.id, UniqueRef: a.UniqueRef, Status: a.Status, Replaced: a.replaces != nil, JournalEntryCount: a.entries, ListingID: a.ListingID,
 		OwnershipPeriodID: a.period.ID, StartAt: a.StartAt, EndAt: a.EndAt, Currency: a.Currency, Financials: a.figures,
 	}

@@ -1,4 +1,4 @@
-package statement
+package historic
 
 import (
 	"context"
@@ -7,26 +7,22 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/settlement/layout"
-	"stayledger/platform/apierr"
-	"stayledger/platform/day"
+	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 )
-
-var errHistoricRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
 
 // arrival is a statement on its way in. Its lines may be elsewhere.
 type arrival struct {
-	*Historic
+	*Import
 	path    []any // in the request
 	payouts bool  // there is a payout among the lines
 
 	id       id.ID
-	replaces *historicKnown
+	replaces *statement.Referenced
 	period   *listing.Period
 	layout   *layout.Design
-	figures  HistoricFinancials
+	figures  Financials
 	entries  int
 }
 
@@ -46,19 +42,12 @@ func (s *arrivals) find(f *findings, wrong func(*arrival) bool, message, code st
 	}
 }
 
-// historicKnown is a statement that has the reference of an arrival.
-type historicKnown struct {
-	ID                id.ID
-	UniqueRef         string
-	Imported          bool
-	ListingID         id.ID
-	Status            Status
-	OwnershipPeriodID id.ID
-	Currency          string
-	StartAt, EndAt    day.Day
-	Paid              bool // payouts are linked to it
-
-	BalanceStart, NetRevenue, Expenses, Payouts, BalanceEnd money.Cents
+func (s *arrivals) refs() []string {
+	out := make([]string, len(s.all))
+	for i, a := range s.all {
+		out[i] = a.UniqueRef
+	}
+	return out
 }
 
 // moved reports whether a replaced statement leaves its place in the chain.
@@ -69,7 +58,7 @@ func (a *arrival) moved() bool {
 
 // reopens reports whether a replaced statement is published no more.
 func (a *arrival) reopens() bool {
-	return a.replaces != nil && a.replaces.Status == Published && Status(a.Status) != Published
+	return a.replaces.Reopens(statement.Status(a.Status))
 }
 
 // place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is replaced until the
@@ -106,7 +95,7 @@ func (s *arrivals) listings() []id.ID {
 // findPeriods gives each statement the ownership period that covers all of its days.
 func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 	listings := s.listings()
-	known, err := lockHistoricListings(ctx, tx, listings, s.shared)
+	known, err := lockListings(ctx, tx, listings, s.shared)
 	if err != nil {
 		return err
 	}
@@ -160,7 +149,7 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 
 // findKnown tells replacements from new statements. Rules HST-44 and HST-47.
 func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
-	known, err := historicByRef(ctx, tx, s.all)
+	known, err := statement.ByReference(ctx, tx, s.refs())
 	if err != nil {
 		return err
 	}
@@ -172,7 +161,7 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 			continue
 		}
 		switch {
-		case !k.Imported:
+		case k.Live:
 			foreign.add("The reference belongs to a statement that was not imported", "duplicateUniqueRef", a.path, "uniqueRef")
 		case k.ListingID != a.ListingID:
 			foreign.add("The reference belongs to a statement of another listing", "duplicateUniqueRef", a.path, "uniqueRef")
@@ -180,12 +169,12 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 		a.id, a.replaces = k.ID, k
 	}
 	if len(foreign) > 0 {
-		return errHistoricRef.At(foreign...)
+		return statement.ErrRef.At(foreign...)
 	}
 	for _, a := range s.all {
 		k := a.replaces
 		if k != nil && k.Paid && (a.reopens() || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
-			return errPaid.With(map[string]any{"statementIds": []id.ID{k.ID}})
+			return statement.ErrPaid.With(map[string]any{"statementIds": []id.ID{k.ID}})
 		}
 	}
 	return nil
@@ -195,10 +184,10 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 // own balances and come in any order, and one that is replaced keeps its place; it is reopened or published as any other is, after the live
 // ones. Rules STM-03 and STM-04.
 func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
-	var at []key
+	var at []*arrival
 	for _, a := range s.all {
-		if a.replaces == nil || a.moved() || a.replaces.Status != Status(a.Status) {
-			at = append(at, key{a.period.ID, a.Currency, a.StartAt})
+		if a.replaces == nil || a.moved() || a.replaces.Status != statement.Status(a.Status) {
+			at = append(at, a)
 		}
 	}
 	if len(at) == 0 {
@@ -209,7 +198,18 @@ func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	later.NextAction = "returnStatementsToDraft"
-	return errFuture.With(*later)
+	return statement.ErrFuture.With(*later)
+}
+
+// park makes way for replaced statements that take the places of each other.
+func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
+	var moving []id.ID
+	for _, a := range s.all {
+		if a.moved() {
+			moving = append(moving, a.id)
+		}
+	}
+	return statement.Park(ctx, tx, moving)
 }
 
 // keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import. Rule HST-49.
@@ -217,9 +217,9 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
 	const message, code = "The days overlap those of another statement of the ownership period", "statementExists"
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
-	last := map[Chain]*arrival{}
+	last := map[statement.Chain]*arrival{}
 	for _, a := range byDay {
-		c := Chain{a.period.ID, a.Currency}
+		c := statement.Chain{OwnershipPeriodID: a.period.ID, Currency: a.Currency}
 		before := last[c]
 		if before != nil && !a.StartAt.After(before.EndAt) {
 			f.add(message, code, a.path, "startAt")
@@ -228,7 +228,7 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 			last[c] = a
 		}
 	}
-	clashes, err := historicOverlaps(ctx, tx, s.all)
+	clashes, err := overlapping(ctx, tx, s.all)
 	if err != nil {
 		return err
 	}
@@ -240,5 +240,5 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	if len(f) == 0 {
 		return nil
 	}
-	return errExists.With(map[string]any{"statementIds": ids}).At(f...)
+	return statement.ErrExists.With(map[string]any{"statementIds": ids}).At(f...)
 }

@@ -1,4 +1,4 @@
-package statement_test
+package historic_test
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (p *past) staged() (n int64) {
 func TestABulkImport(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	old := p.Post(historic, p.month("11", p.line("a", "4000", 7))).Want(201).String("id")
+	old := p.Post(single, p.month("11", p.line("a", "4000", 7))).Want(201).String("id")
 	bodies := world.Array{p.month("11", p.line("a", "4000", 100), payoutLine("b", 10)), p.month("12", p.line("a", "5200", -5))}
 	before := p.Fingerprint()
 	dry := p.Post(historical+"?dryRun=true", world.Object{"statements": bodies}).Want(200)
@@ -67,7 +67,7 @@ func TestABulkImport(t *testing.T) {
 func TestBulkImportsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	saved := p.Post(historic, p.month("12")).Want(201).String("id")
+	saved := p.Post(single, p.month("12")).Want(201).String("id")
 	before := p.Fingerprint()
 	r := p.send(p.month("11"), with(p.month("12"), "uniqueRef", "villa-2025-11")).WantError(apierr.CodeBadRequest, "")
 	r.WantIssue("duplicateUniqueRef", "statements.1.uniqueRef")
@@ -97,7 +97,7 @@ func TestABulkImportShiftsMonths(t *testing.T) {
 	p := newPast(t)
 	ids := map[string]string{}
 	for i, month := range []string{"09", "10", "11"} {
-		ids[month] = p.Post(historic, p.month(month, p.line("a", "4000", int64(i+1)))).Want(201).String("id")
+		ids[month] = p.Post(single, p.month(month, p.line("a", "4000", int64(i+1)))).Want(201).String("id")
 	}
 	shifted := func(ref, month string, cents int64) world.Object {
 		return with(p.month(month, p.line("a", "4000", cents)), "uniqueRef", "villa-2025-"+ref)
@@ -122,8 +122,8 @@ func TestAnUnfinishedImport(t *testing.T) {
 	for name, r := range map[string]*apitest.Response{
 		"publishing":         p.Put(january, world.Object{"status": "published"}),
 		"publishing a month": p.Post("/statements", world.Object{"month": "2026-01", "status": "published"}),
-		"the same reference": p.Post(historic, with(p.month("10"), "uniqueRef", "villa-2025-11")),
-		"the same days":      p.Post(historic, with(p.month("11"), "uniqueRef", "other", "startAt", "2025-11-30")),
+		"the same reference": p.Post(single, with(p.month("10"), "uniqueRef", "villa-2025-11")),
+		"the same days":      p.Post(single, with(p.month("11"), "uniqueRef", "other", "startAt", "2025-11-30")),
 		"another bulk":       p.send(p.month("10"), p.month("12")),
 	} {
 		r.WantError(apierr.CodeConflict, apierr.ReasonHistoricalImportPending)
@@ -131,10 +131,10 @@ func TestAnUnfinishedImport(t *testing.T) {
 			t.Errorf("%s: the operation is not named in %s", name, r.Body)
 		}
 	}
-	p.Post(historic, p.month("10")).Want(201) // nothing of the import
+	p.Post(single, p.month("10")).Want(201) // nothing of the import
 	p.Work()
 	p.Put(january, world.Object{"status": "published"}).Want(200)
-	p.Post(historic, p.month("11")).Want(200)
+	p.Post(single, p.month("11")).Want(200)
 }
 
 // An import that finds another one of the team at work is tried until that has ended, and keeps no change of the team waiting meanwhile.

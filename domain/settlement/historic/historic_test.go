@@ -1,15 +1,14 @@
-package statement_test
+package historic_test
 
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/historic"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -18,7 +17,11 @@ import (
 	"stayledger/test/world"
 )
 
-const historic = "/statements/historic"
+const single = "/statements/historic"
+
+var with = world.With
+
+func TestMain(m *testing.M) { apitest.Main(m) }
 
 // past is a team that comes from another system: its villa is owned 60 to 40.
 type past struct {
@@ -45,19 +48,6 @@ func (p *past) line(ref, code string, cents int64, pairs ...any) world.Object {
 
 func payoutLine(ref string, cents int64, pairs ...any) world.Object {
 	return with(world.Object{"uniqueRef": ref, "type": "payout", "centTotal": cents}, pairs...)
-}
-
-// with sets fields; nil removes one.
-func with(o world.Object, pairs ...any) world.Object {
-	o = maps.Clone(o)
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == nil {
-			delete(o, pairs[i].(string)) //nolint:forcetypeassert // a name
-		} else {
-			o[pairs[i].(string)] = pairs[i+1] //nolint:forcetypeassert // a name
-		}
-	}
-	return o
 }
 
 // month is a statement of the villa over a month of 2025.
@@ -120,7 +110,7 @@ func TestImportedStatement(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	before := p.counts()
-	r := p.Post(historic, with(p.month("11",
+	r := p.Post(single, with(p.month("11",
 		p.line("a", "4000", 100, "description", "Rent", "date", "2025-11-03"), p.line("b", "4010", 20), p.line("c", "5200", -30),
 		p.line("d", "5200", 5, "description", "Refund of a repair"), payoutLine("e", 50, "contactId", p.ben),
 	), "centBalanceStart", 1000)).Want(201)
@@ -157,7 +147,7 @@ func TestImportedStatement(t *testing.T) {
 // Proves: HST-02, HST-03, HST-04, HST-05, HST-06, HST-07, HST-08, HST-11, HST-13, HST-14, HST-18, HST-29, HST-41, HST-48, OPEN-51, OPEN-52, ERR-82.
 func TestMalformedImports(t *testing.T) {
 	t.Parallel()
-	golden.List(t, "types of lines", statement.HistoricLineType("").Enum(), []string{"line", "payout"})
+	golden.List(t, "types of lines", historic.LineType("").Enum(), []string{"line", "payout"})
 	p, other := newPast(t), newPast(t)
 	stay := other.Stay(other.villa, "2026-01-09", 100)
 	own := p.Stay(p.villa, "2026-01-09", 100)
@@ -202,7 +192,7 @@ func TestMalformedImports(t *testing.T) {
 		"contact of another team":  {lines(payoutLine("a", 1, "contactId", other.ada)), "notFound", "lines.0.contactId"},
 		"listing without an owner": {with(good, "listingId", p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")), "ownershipPeriodMissing", "listingId"},
 	} {
-		r := p.Post(historic, c.body).WantError(apierr.CodeBadRequest, "")
+		r := p.Post(single, c.body).WantError(apierr.CodeBadRequest, "")
 		if c.issue != "" {
 			r.WantIssue(c.issue, c.path)
 		} else if !strings.Contains(string(r.Body), `"`+c.path[strings.LastIndexByte(c.path, '.')+1:]+`"`) {
@@ -212,17 +202,17 @@ func TestMalformedImports(t *testing.T) {
 	if after := p.counts(); after != before {
 		t.Errorf("refused imports changed rows from %v to %v", before, after)
 	}
-	p.As([]string{"statements:read", "statements:write", "statements:publish"}, nil).Post(historic, good).WantError(apierr.CodeForbidden, "")
-	p.Post(historic, good).Want(201)
+	p.As([]string{"statements:read", "statements:write", "statements:publish"}, nil).Post(single, good).WantError(apierr.CodeForbidden, "")
+	p.Post(single, good).Want(201)
 }
 
 // Proves: HST-09, OPEN-50.
 func TestAnExplicitClosingBalanceStands(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	r := p.Post(historic, with(p.month("11", p.line("a", "4000", 100)), "centBalanceStart", 1000, "centBalanceEnd", 7)).Want(201)
+	r := p.Post(single, with(p.month("11", p.line("a", "4000", 100)), "centBalanceStart", 1000, "centBalanceEnd", 7)).Want(201)
 	wantFields(t, r, map[string]string{"financials.centBalanceEnd": "7", "financials.centTotal": "100", "financials.centBalanceStart": "1000"})
-	empty := p.Post(historic, p.month("12")).Want(201)
+	empty := p.Post(single, p.month("12")).Want(201)
 	wantFields(t, empty, map[string]string{"financials.centBalanceEnd": "0", "journalEntryCount": "0"})
 }
 
@@ -230,10 +220,10 @@ func TestAnExplicitClosingBalanceStands(t *testing.T) {
 func TestAnImportIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	first := p.Post(historic, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -10))).Want(201)
+	first := p.Post(single, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -10))).Want(201)
 	old := p.entries(first.ID("id"))
-	p.Post(historic, p.month("12", p.line("a", "4000", 1))).Want(201) // a later one does not hold it
-	again := p.Post(historic, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
+	p.Post(single, p.month("12", p.line("a", "4000", 1))).Want(201) // a later one does not hold it
+	again := p.Post(single, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
 	wantFields(t, again, map[string]string{
 		"id": first.String("id"), "replaced": "true", "journalEntryCount": "1", "status": "inReview", "endAt": "2025-11-29",
 		"financials.centTotal": "70", "financials.centBalanceEnd": "70",
@@ -245,15 +235,15 @@ func TestAnImportIsReplaced(t *testing.T) {
 	s := p.Get("/statements/" + first.String("id")).Want(200)
 	wantFields(t, s, map[string]string{"uniqueRef": "villa-2025-11", "status": "inReview", "total": "70", "startAt": "2025-11-01", "endAt": "2025-11-29"})
 	// Sent again as it is, the entries are new ones all the same.
-	p.Post(historic, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
+	p.Post(single, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
 	if last := p.entries(first.ID("id")); len(last) != 1 || last[0].ID == now[0].ID {
 		t.Errorf("the entries are still %+v", last)
 	}
-	moved := p.Post(historic, with(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
+	moved := p.Post(single, with(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
 	if moved.String("id") != first.String("id") || moved.String("startAt") != "2025-09-01" {
 		t.Errorf("moved to %s", moved.Body)
 	}
-	p.Post(historic, with(p.month("11"), "uniqueRef", "other")).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "other")).Want(201)
 }
 
 // Proves: HST-47.
@@ -264,7 +254,7 @@ func TestTheReferenceOfALiveStatement(t *testing.T) {
 	p.Publish("2026-01", p.villa)
 	p.Exec(`update statement set unique_ref = 'live' where team_id = @team`, nil)
 	before := p.Fingerprint()
-	p.Post(historic, with(p.month("11"), "uniqueRef", "live")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
+	p.Post(single, with(p.month("11"), "uniqueRef", "live")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
@@ -277,14 +267,14 @@ func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	barn := p.Listing("Barn", p.ada)
-	p.Post(historic, with(p.month("11"), "uniqueRef", "mine")).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "mine")).Want(201)
 	before := p.Fingerprint()
-	p.Post(historic, with(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
+	p.Post(single, with(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
 		WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
-	p.Post(historic, with(p.month("11"), "uniqueRef", "mine")).Want(200)
+	p.Post(single, with(p.month("11"), "uniqueRef", "mine")).Want(200)
 }
 
 // A payout goes to somebody who owns: nobody else's statement would ever show it.
@@ -295,30 +285,30 @@ func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 	p := newPast(t)
 	stranger := p.Contact("owner", "Eve")
 	for contact, code := range map[id.ID]string{stranger: "notMember", id.New(p.DB.Now()): "notFound"} {
-		p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", contact))).
+		p.Post(single, p.month("11", payoutLine("p", 100, "contactId", contact))).
 			WantError(apierr.CodeBadRequest, "").WantIssue(code, "lines.0.contactId")
 	}
-	p.Post(historic, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
+	p.Post(single, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
 }
 
 // Proves: HST-28, HST-48, HST-49, OPEN-52.
 func TestDaysOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	first := p.Post(historic, with(p.month("11"), "startAt", "2025-10-20", "endAt", "2025-11-09")).Want(201)
+	first := p.Post(single, with(p.month("11"), "startAt", "2025-10-20", "endAt", "2025-11-09")).Want(201)
 	for name, days := range map[string][2]string{
 		"its first day": {"2025-10-01", "2025-10-20"}, "its last day": {"2025-11-09", "2025-11-30"}, "inside": {"2025-11-01", "2025-11-02"},
 		"around": {"2025-10-01", "2025-12-31"}, "the same": {"2025-10-20", "2025-11-09"},
 	} {
-		r := p.Post(historic, with(p.month("11"), "uniqueRef", name, "startAt", days[0], "endAt", days[1])).
+		r := p.Post(single, with(p.month("11"), "uniqueRef", name, "startAt", days[0], "endAt", days[1])).
 			WantError(apierr.CodeConflict, apierr.ReasonStatementExists).WantIssue("statementExists", "startAt")
 		if r.String("context.statementIds") != `["`+first.String("id")+`"]` {
 			t.Errorf("%s: the statement is not named in %s", name, r.Body)
 		}
 	}
-	p.Post(historic, with(p.month("11"), "uniqueRef", "euros", "currency", "eur")).Want(201)
-	p.Post(historic, with(p.month("11"), "uniqueRef", "after", "startAt", "2025-11-10", "endAt", "2025-11-10")).Want(201)
-	p.Post(historic, with(p.month("11"), "uniqueRef", "before", "startAt", "2025-10-19", "endAt", "2025-10-19")).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "euros", "currency", "eur")).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "after", "startAt", "2025-11-10", "endAt", "2025-11-10")).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "before", "startAt", "2025-10-19", "endAt", "2025-10-19")).Want(201)
 
 	// One ownership period covers it, from its first day to the day before its end.
 	barn := p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")
@@ -327,21 +317,21 @@ func TestDaysOfImports(t *testing.T) {
 			db.Args{"id": id.New(p.DB.Now()), "listing": barn, "start": days[0], "end": days[1], "now": p.DB.Now()})
 	}
 	for name, days := range map[string][2]string{"before": {"2024-12-31", "2025-01-05"}, "across": {"2025-06-30", "2025-07-01"}} {
-		p.Post(historic, with(p.month("11"), "uniqueRef", name, "listingId", barn, "startAt", days[0], "endAt", days[1])).
+		p.Post(single, with(p.month("11"), "uniqueRef", name, "listingId", barn, "startAt", days[0], "endAt", days[1])).
 			WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "listingId")
 	}
 	own := with(p.month("11"), "uniqueRef", "own", "listingId", barn, "startAt", "2025-01-01", "endAt", "2025-06-30")
 	// Rule HST-28: its periods have no members.
-	p.Post(historic, with(own, "lines", world.Array{payoutLine("a", 1, "contactId", p.ada)})).
+	p.Post(single, with(own, "lines", world.Array{payoutLine("a", 1, "contactId", p.ada)})).
 		WantError(apierr.CodeBadRequest, "").WantIssue("ownershipMembersMissing", "listingId")
-	p.Post(historic, with(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
+	p.Post(single, with(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
 }
 
 // Proves: HST-19, HST-30, HST-50, HST-51, OPEN-52.
 func TestPayoutsAreSplit(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	r := p.Post(historic, p.month("11", payoutLine("a", 101), payoutLine("b", -101), payoutLine("c", 1), payoutLine("d", 7, "contactId", p.ben))).Want(201)
+	r := p.Post(single, p.month("11", payoutLine("a", 101), payoutLine("b", -101), payoutLine("c", 1), payoutLine("d", 7, "contactId", p.ben))).Want(201)
 	wantFields(t, r, map[string]string{"journalEntryCount": "6", "financials.centTransfer": "-8", "financials.centBalanceEnd": "-8"})
 	got := map[id.ID][]int64{}
 	for _, e := range p.entries(r.ID("id")) {
@@ -354,11 +344,11 @@ func TestPayoutsAreSplit(t *testing.T) {
 		t.Errorf("split into %v", got)
 	}
 	p.Exec(`delete from account_assignment where team_id = @team and assignment = 'payout_distribution'`, nil)
-	missing := p.Post(historic, p.month("12", payoutLine("a", 1))).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
+	missing := p.Post(single, p.month("12", payoutLine("a", 1))).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
 	if missing.String("context.assignments") != `["payout_distribution"]` {
 		t.Errorf("the account is not named in %s", missing.Body)
 	}
-	p.Post(historic, p.month("12", p.line("a", "4000", 1))).Want(201)
+	p.Post(single, p.month("12", p.line("a", "4000", 1))).Want(201)
 }
 
 func encode(t *testing.T, v any) string {
@@ -374,22 +364,22 @@ func encode(t *testing.T, v any) string {
 func TestTheOrderOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	first := p.Post(historic, p.month("12")).Want(201)
-	p.Post(historic, p.month("10")).Want(201)
+	first := p.Post(single, p.month("12")).Want(201)
+	p.Post(single, p.month("10")).Want(201)
 	p.Stay(p.villa, "2026-01-09", 100)
 	p.Publish("2026-01", p.villa)
-	r := p.Post(historic, p.month("11")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+	r := p.Post(single, p.month("11")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
 	wantFields(t, r, map[string]string{
 		"context.blockingStatementId": p.Statement(p.villa, "2026-01").String(), "context.blockingStatementStartAt": "2026-01-01",
 		"context.blockingStatementStatus": "published", "context.nextAction": "returnStatementsToDraft",
 	})
-	p.Post(historic, with(p.month("11"), "uniqueRef", "villa-2025-12")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
-	again := p.Post(historic, p.month("12", p.line("a", "4000", 5))).Want(200)
+	p.Post(single, with(p.month("11"), "uniqueRef", "villa-2025-12")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+	again := p.Post(single, p.month("12", p.line("a", "4000", 5))).Want(200)
 	if again.String("id") != first.String("id") {
 		t.Errorf("replaced %s", again.Body)
 	}
 	barn := p.Listing("Barn", p.ada)
-	p.Post(historic, with(p.month("11"), "uniqueRef", "barn", "listingId", barn.ID)).Want(201)
+	p.Post(single, with(p.month("11"), "uniqueRef", "barn", "listingId", barn.ID)).Want(201)
 }
 
 // A statement that was paid keeps what its payouts rest on.
@@ -400,7 +390,7 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 	p.Post("/listings/ownership-periods", world.Object{
 		"listingId": p.villa.ID, "startAt": "2025-12-01", "onConflict": "truncate", "members": world.Array{world.Object{"contactId": p.ada, "split": 100000}},
 	})
-	s := p.Post(historic, p.month("12", p.line("a", "4000", 500))).Want(201).ID("id")
+	s := p.Post(single, p.month("12", p.line("a", "4000", 500))).Want(201).ID("id")
 	p.Post("/transactions", world.Object{
 		"type": "payout", "date": "2026-01-05", "accountId": p.Account("1000"), "contactId": p.ada,
 		"lines": world.Array{world.Object{"amount": 300, "listingId": p.villa.ID, "contactId": p.ada, "ownerStatementId": s}},
@@ -409,12 +399,12 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 		"another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
 		"another ownership period": {"startAt", "2025-11-01", "endAt", "2025-11-30"},
 	} {
-		r := p.Post(historic, with(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
+		r := p.Post(single, with(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 		if r.String("context.statementIds") != `["`+s.String()+`"]` {
 			t.Errorf("%s: %s", name, r.Body)
 		}
 	}
-	p.Post(historic, p.month("12", p.line("a", "4000", 600))).Want(200)
+	p.Post(single, p.month("12", p.line("a", "4000", 600))).Want(200)
 }
 
 // Imports of one reference that come at the same time take turns: one makes the statement, the others replace it.
@@ -426,7 +416,7 @@ func TestImportsAtTheSameTime(t *testing.T) {
 	for i := range answers {
 		group.Go(func() {
 			// The harness would send a dry run first and compare the whole team, which the others are changing.
-			answers[i] = p.Call("POST", historic+"?dryRun=false", p.month("11", p.line("a", "4000", int64(i+1)), p.line("b", "5200", -1)))
+			answers[i] = p.Call("POST", single+"?dryRun=false", p.month("11", p.line("a", "4000", int64(i+1)), p.line("b", "5200", -1)))
 		})
 	}
 	group.Wait()

@@ -1,4 +1,4 @@
-package statement
+package historic
 
 import (
 	"context"
@@ -9,34 +9,35 @@ import (
 	"time"
 
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 )
 
-// historicTask is the kind of the job that imports what a bulk import has staged.
-var historicTask = job.NewKind("statement-historical-import")
+// task is the kind of the job that imports what a bulk import has staged.
+var task = job.NewKind("statement-historical-import")
 
-// historicResults is up to how many statements an operation names as its results.
-const historicResults = 100
+// maxResults is up to how many statements an operation names as its results.
+const maxResults = 100
 
 // How long one import may take, and how long another one of the team is tried while it goes on.
 const (
-	historicTimeout  = 30 * time.Minute
-	historicPatience = 4 * historicTimeout
+	timeout  = 30 * time.Minute
+	patience = 4 * timeout
 )
 
 // errOtherImport is an attempt at an import while another one of the team goes on.
 var errOtherImport = errors.New("another import of historic statements of the team goes on")
 
-// historicHandler does the jobs of imports.
-func historicHandler() job.Handler {
-	h := operation.Work(historicTimeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
+// handler does the jobs of imports.
+func handler() job.Handler {
+	h := operation.Work(timeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
 		done, err := importStaged(ctx, tx, run.OperationID)
 		if err != nil {
 			return err
 		}
-		for i := range done[:min(len(done), historicResults)] {
+		for i := range done[:min(len(done), maxResults)] {
 			result := operation.Resource{Type: operation.Statement, ID: done[i].ID, Role: operation.Result}
 			if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
 				return err
@@ -44,15 +45,9 @@ func historicHandler() job.Handler {
 		}
 		return nil
 	}).InBulk()
-	h.TryFor = historicPatience
+	h.TryFor = patience
 	return h
 }
-
-// importTypes are the types of operations that import statements, as a list in SQL.
-const importTypes = `('` + string(operation.HistoricalStatements) + `', '` + string(operation.LegacyStatementImport) + `')`
-
-// unfinishedImport holds for an operation o that imports statements and has not settled.
-const unfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ` + importTypes
 
 // refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
 func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
@@ -65,7 +60,7 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	}
 	args["refs"], args["listings"], args["currencies"], args["starts"], args["ends"] = refs, listings, currencies, starts, ends
 	pending, err := db.Select[id.ID](ctx, tx, `
-		select o.id from operation o where `+unfinishedImport+` and (
+		select o.id from operation o where `+statement.UnfinishedImport+` and (
 			exists (select from statement_import i where i.team_id = @team and i.operation_id = o.id and i.unique_ref = any(@refs))
 			or exists (select from unnest(@listings::uuid[], @currencies::text[], @starts::text[]::date[], @ends::text[]::date[]) k (listing, currency, start_at, end_at)
 				join statement_import i on i.team_id = @team and i.listing_id = k.listing and i.currency = k.currency
@@ -75,7 +70,7 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("find unfinished imports: %w", err)
 	}
 	if len(pending) > 0 {
-		return errImporting.With(map[string]any{"operationIds": pending})
+		return statement.ErrImporting.With(map[string]any{"operationIds": pending})
 	}
 	return nil
 }
@@ -87,7 +82,7 @@ const stagedChunk = 250
 func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		delete from statement_import i where i.team_id = @team
-			and not exists (select from operation o where o.id = i.operation_id and `+unfinishedImport+`)`, db.Args{"team": tx.Team}); err != nil {
+			and not exists (select from operation o where o.id = i.operation_id and `+statement.UnfinishedImport+`)`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("remove what failed imports left: %w", err)
 	}
 	position := 0
@@ -102,7 +97,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 			if err != nil {
 				return fmt.Errorf("encode lines: %w", err)
 			}
-			head := *a.Historic
+			head := *a.Import
 			head.Lines = nil
 			own, err := json.Marshal(head)
 			if err != nil {
@@ -121,7 +116,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 				@statements::text[], @lines::text[]) with ordinality
 				k (ref, listing, currency, start_at, end_at, count, payouts, statement, lines, n)`, args)
 		if db.Constraint(err) == "statement_import_ref" { // one that started at the same time
-			return errImporting.Because(err)
+			return statement.ErrImporting.Because(err)
 		}
 		if err != nil {
 			return fmt.Errorf("stage statements: %w", err)
@@ -136,13 +131,13 @@ type stagedStatement struct {
 	Position   int
 	LineCount  int
 	HasPayouts bool
-	Statement  Historic
+	Statement  Import
 }
 
 // importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a run that dies leaves
 // nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports of a team take turns: one that finds another at work
 // fails with errOtherImport and is tried again later, since waiting here would keep a connection and the team's gate.
-func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]HistoricStatement, error) {
+func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statement, error) {
 	// A plan kept from when the tables were small would read all of them for every statement.
 	turn, err := db.Get[bool](ctx, tx, `
 		select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))
@@ -162,16 +157,16 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Historic
 	s := &arrivals{shared: true, all: make([]*arrival, len(staged))}
 	at := make(map[*arrival]*stagedStatement, len(staged))
 	for i := range staged {
-		s.all[i] = &arrival{Historic: &staged[i].Statement, path: []any{"statements", i}, payouts: staged[i].HasPayouts}
+		s.all[i] = &arrival{Import: &staged[i].Statement, path: []any{"statements", i}, payouts: staged[i].HasPayouts}
 		at[s.all[i]] = &staged[i]
 	}
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := parkHistoric(ctx, tx, s.all); err != nil {
+	if err := s.park(ctx, tx); err != nil {
 		return nil, err
 	}
-	done := make([]HistoricStatement, 0, len(s.all))
+	done := make([]Statement, 0, len(s.all))
 	for _, part := range chunks(s.all, func(a *arrival) int { return at[a].LineCount }) {
 		if err := s.importPart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
 			return nil, err
@@ -189,7 +184,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Historic
 
 // importPart writes statements that follow each other from a position on, and lets go of their lines.
 func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
-	lines, err := db.Select[[]HistoricLine](ctx, tx, `
+	lines, err := db.Select[[]Line](ctx, tx, `
 		select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to order by position`,
 		db.Args{"team": tx.Team, "operation": operationID, "from": from, "to": from + len(part)})
 	if err != nil {

@@ -1,0 +1,216 @@
+package historic
+
+import (
+	"net/http"
+	"strconv"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Import is an owner statement of an earlier system. It comes in whole: its balances are as they are told, and its lines become entries of
+// the historical ledger, which no books and no live statement add up.
+type Import struct {
+	UniqueRef        string       `json:"uniqueRef" minLength:"1" maxLength:"180" doc:"Names the statement; sent again, it replaces the import."`
+	ListingID        id.ID        `json:"listingId"`
+	StartAt          day.Day      `json:"startAt" doc:"First day; need not be that of a month."`
+	EndAt            day.Day      `json:"endAt" doc:"Last day, inclusive. One ownership period covers all days."`
+	Currency         string       `json:"currency" pattern:"^[a-z]{3}$" doc:"ISO 4217 in lower case."`
+	Status           Status       `json:"status"`
+	CentBalanceStart money.Cents  `json:"centBalanceStart" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	CentBalanceEnd   *money.Cents `json:"centBalanceEnd,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Stands even when the lines come to another balance; derived when absent."`
+	Lines            []Line       `json:"lines" maxItems:"20000"`
+}
+
+// Status is the state that a statement is imported in.
+type Status string
+
+// Enum lists the states.
+func (Status) Enum() []string {
+	return []string{string(statement.InReview), string(statement.Published)}
+}
+
+// Line is an amount of an imported statement.
+type Line struct {
+	UniqueRef     string      `json:"uniqueRef" minLength:"1" maxLength:"180" doc:"Unique in the statement."`
+	Type          LineType    `json:"type"`
+	AccountID     *id.ID      `json:"accountId,omitempty" doc:"Required on a line, refused on a payout."`
+	CentTotal     money.Cents `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Owner-facing: revenue positive, expenses negative; money paid out to the owners is positive."`
+	Description   string      `json:"description,omitempty" maxLength:"1000"`
+	Date          *day.Day    `json:"date,omitempty" doc:"The statement's last day when absent."`
+	ReservationID *id.ID      `json:"reservationId,omitempty"`
+	ContactID     *id.ID      `json:"contactId,omitempty" doc:"Who was paid; only on a payout. Without it the payout is split among the members of the ownership period."`
+}
+
+// LineType tells lines from payouts.
+type LineType string
+
+// The types of lines.
+const (
+	plain  LineType = "line"
+	payout LineType = "payout"
+)
+
+// Enum lists the types.
+func (LineType) Enum() []string {
+	return []string{string(plain), string(payout)}
+}
+
+// Statement is what an import made.
+type Statement struct {
+	ID                id.ID      `json:"id"`
+	UniqueRef         string     `json:"uniqueRef"`
+	Status            Status     `json:"status"`
+	Replaced          bool       `json:"replaced" doc:"An earlier import of the same reference was replaced."`
+	JournalEntryCount int        `json:"journalEntryCount" doc:"Entries that the statement has now."`
+	ListingID         id.ID      `json:"listingId"`
+	OwnershipPeriodID id.ID      `json:"listingOwnershipPeriodId"`
+	StartAt           day.Day    `json:"startAt"`
+	EndAt             day.Day    `json:"endAt"`
+	Currency          string     `json:"currency"`
+	Financials        Financials `json:"financials"`
+}
+
+// HTTPStatus is 201 for a new statement and 200 for one that was replaced.
+func (s *Statement) HTTPStatus() int {
+	if s.Replaced {
+		return http.StatusOK
+	}
+	return http.StatusCreated
+}
+
+// Financials are the figures of an imported statement in owner-facing cents. Rules HST-21 to HST-26.
+type Financials struct {
+	CentBalanceStart money.Cents `json:"centBalanceStart"`
+	CentBalanceEnd   money.Cents `json:"centBalanceEnd"`
+	CentTotal        money.Cents `json:"centTotal" doc:"Net revenue and expenses."`
+	CentExpenses     money.Cents `json:"centExpenses"`
+	CentNetRevenue   money.Cents `json:"centNetRevenue"`
+	CentTransfer     money.Cents `json:"centTransfer" doc:"Minus the payouts."`
+}
+
+// complete fills in what follows from the other figures; an explicit closing balance stands.
+func (f Financials) complete(end *money.Cents) Financials {
+	f.CentTotal = f.CentNetRevenue + f.CentExpenses
+	f.CentBalanceEnd = f.CentBalanceStart + f.CentTotal + f.CentTransfer
+	if end != nil {
+		f.CentBalanceEnd = *end
+	}
+	return f
+}
+
+// triggerOf puts a line under the revenue or the expenses. The class of its account decides, so that a refund is a smaller cost and not
+// revenue; on an account that is neither, the sign does.
+func triggerOf(class account.Classification, cents money.Cents) string {
+	switch class {
+	case account.Revenue:
+		return statement.TriggerHistoricRevenue
+	case account.Expense:
+		return statement.TriggerHistoricExpense
+	case account.Asset, account.Liability:
+	}
+	if cents < 0 {
+		return statement.TriggerHistoricExpense
+	}
+	return statement.TriggerHistoricRevenue
+}
+
+// maxTold is how many findings an answer names.
+const maxTold = 100
+
+// findings are what is wrong with a request, up to a limit.
+type findings []apierr.Issue
+
+func (f *findings) add(message, code string, path []any, rest ...any) {
+	if len(*f) < maxTold {
+		*f = append(*f, apierr.Issue{Message: message, Code: code, Path: append(append([]any{}, path...), rest...), Schema: "body"})
+	}
+}
+
+func (f findings) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return apierr.BadRequest.At(f...)
+}
+
+// Resolve finds what is wrong with a statement by itself.
+func (h *Import) Resolve() []apierr.Issue {
+	var f findings
+	h.check(&f, nil)
+	return f
+}
+
+func (h *Import) check(f *findings, path []any) {
+	if h.EndAt.Before(h.StartAt) {
+		f.add("The statement ends before it starts", "dateOrder", path, "endAt")
+	}
+	if _, err := money.ParseCurrency(h.Currency); err != nil {
+		f.add("Value is not an active currency code", "currency", path, "currency")
+	}
+	refs := make(map[string]bool, len(h.Lines))
+	var reach money.Reach
+	reach.Add(h.CentBalanceStart)
+	for i := range h.Lines {
+		l := &h.Lines[i]
+		if refs[l.UniqueRef] {
+			f.add("The reference names another line of the statement", "duplicateLineRef", path, "lines", i, "uniqueRef")
+		}
+		refs[l.UniqueRef] = true
+		l.check(f, path, i)
+		if !reach.Add(l.CentTotal) {
+			f.add("The statement adds up to more than the safe range", "range", path, "lines")
+			return
+		}
+	}
+}
+
+func (l *Line) check(f *findings, path []any, i int) {
+	payout := l.Type == payout
+	switch {
+	case !payout && l.AccountID == nil:
+		f.add("A line names its account", "required", path, "lines", i, "accountId")
+	case payout && l.AccountID != nil:
+		f.add("A payout is on the account of distributions", "accountNotSupported", path, "lines", i, "accountId")
+	}
+	if !payout && l.ContactID != nil {
+		f.add("Only a payout names a contact", "contactNotSupported", path, "lines", i, "contactId")
+	}
+	if l.CentTotal == 0 {
+		f.add("A line moves an amount", "zeroAmount", path, "lines", i, "centTotal")
+	}
+}
+
+func (h *Import) hasPayouts() bool {
+	for i := range h.Lines {
+		if h.Lines[i].Type == payout {
+			return true
+		}
+	}
+	return false
+}
+
+// Batch is a bulk import.
+type Batch struct {
+	Statements []Import `json:"statements" minItems:"1" maxItems:"5000" doc:"Imported together or not at all."`
+}
+
+// Resolve finds what is wrong with the statements by themselves.
+func (b *Batch) Resolve() []apierr.Issue {
+	var f findings
+	first := make(map[string]int, len(b.Statements))
+	for i := range b.Statements {
+		path := []any{"statements", i}
+		if k, twice := first[b.Statements[i].UniqueRef]; twice {
+			f.add("The reference names statement "+strconv.Itoa(k)+" of the request as well", "duplicateUniqueRef", path, "uniqueRef")
+		} else {
+			first[b.Statements[i].UniqueRef] = i
+		}
+		b.Statements[i].check(&f, path)
+	}
+	return f
+}

@@ -1,0 +1,245 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/layout"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Imported is a statement of an earlier system as package historic brings it: it is not computed but told. Amounts are owner-facing.
+type Imported struct {
+	ID                id.ID       `json:"id"`
+	UniqueRef         string      `json:"unique_ref"`
+	OwnershipPeriodID id.ID       `json:"ownership_period_id"`
+	ListingID         id.ID       `json:"listing_id"`
+	Status            Status      `json:"status"`
+	Currency          string      `json:"currency"`
+	StartAt           day.Day     `json:"start_at"`
+	EndAt             day.Day     `json:"end_at"`
+	BalanceStart      money.Cents `json:"balance_start"`
+	NetRevenue        money.Cents `json:"net_revenue"`
+	Expenses          money.Cents `json:"expenses"`
+	Payouts           money.Cents `json:"payouts"`
+	BalanceEnd        money.Cents `json:"balance_end"`
+	Reserve           money.Cents `json:"reserve"`
+	// Layout is frozen with the statement.
+	Layout *layout.Design `json:"-" db:"-"`
+	// Replaces is what the statement has been so far, nil for a new one.
+	Replaces *Referenced `json:"-" db:"-"`
+}
+
+// Referenced is a stored statement that has the reference of an import.
+type Referenced struct {
+	Imported
+	Live bool // it was not imported
+	Paid bool // payouts are linked to it
+}
+
+// reopens reports whether a replaced statement is published no more.
+func (i *Imported) reopens() bool {
+	return i.Replaces.Reopens(i.Status)
+}
+
+// Reopens reports whether the statement, which nil has not, would be published no more with a status.
+func (r *Referenced) Reopens(to Status) bool {
+	return r != nil && r.Status == Published && to != Published
+}
+
+// The triggers of imported entries name the figure of the statement that they belong to.
+const (
+	TriggerHistoricRevenue = "historicalRevenue"
+	TriggerHistoricExpense = "historicalExpense"
+	TriggerHistoricPayout  = "historicalPayout"
+)
+
+// UnfinishedImport holds for an operation o of the team that imports statements and has not settled, as a condition in SQL.
+const UnfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('` +
+	string(operation.HistoricalStatements) + `', '` + string(operation.LegacyStatementImport) + `')`
+
+// ErrRef refuses a reference that another statement has.
+var ErrRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
+
+// ByReference reads, and locks, the statements that have references.
+func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Referenced, error) {
+	args := db.Args{"team": tx.Team, "refs": refs}
+	if _, err := tx.Exec(ctx, `select from statement where team_id = @team and unique_ref = any(@refs) order by id for update`, args); err != nil {
+		return nil, fmt.Errorf("lock imported statements: %w", err)
+	}
+	rows, err := db.Select[Referenced](ctx, tx, `
+		select s.id, s.unique_ref, not s.imported as live, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at, s.end_at,
+			s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve,
+			exists (select from transaction_line n where n.team_id = @team and n.statement_id = s.id) as paid
+		from statement s where s.team_id = @team and s.unique_ref = any(@refs)`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read imported statements: %w", err)
+	}
+	out := make(map[string]*Referenced, len(rows))
+	for i := range rows {
+		out[rows[i].UniqueRef] = &rows[i]
+	}
+	return out, nil
+}
+
+// Park takes imported statements that move to another place out of their old ones, so that they can take each other's. Their id stands for the
+// currency until they are stored.
+func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
+	if len(moving) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `update statement set currency = id::text where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": moving})
+	if err != nil {
+		return fmt.Errorf("move imported statements: %w", err)
+	}
+	return nil
+}
+
+const upsertImported = `
+	insert into statement (team_id, id, short_ref, unique_ref, imported, ownership_period_id, listing_id, status, currency, start_at, end_at,
+		balance_start, net_revenue, expenses, payouts, balance_end, reserve, layout, published_at, created_at, updated_at)
+	select @team, r.id, r.short_ref, r.unique_ref, true, r.ownership_period_id, r.listing_id, r.status, r.currency, r.start_at, r.end_at,
+		r.balance_start, r.net_revenue, r.expenses, r.payouts, r.balance_end, r.reserve, @designs::jsonb -> r.design - 1,
+		case when r.status = 'published' then @now::timestamptz end, @now, @now
+	from jsonb_to_recordset(@rows::jsonb) r (id uuid, short_ref text, unique_ref text, ownership_period_id uuid, listing_id uuid, status text,
+		currency text, start_at date, end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint,
+		reserve bigint, design integer)
+	on conflict (team_id, id) do update set
+		ownership_period_id = excluded.ownership_period_id, listing_id = excluded.listing_id, status = excluded.status,
+		currency = excluded.currency, start_at = excluded.start_at, end_at = excluded.end_at, balance_start = excluded.balance_start,
+		net_revenue = excluded.net_revenue, expenses = excluded.expenses, payouts = excluded.payouts, balance_end = excluded.balance_end,
+		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
+		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
+
+// StoreImported writes statements and their entries, in place of what an earlier import wrote. Fails with ErrExists and ErrRef when another
+// request took the place or the reference meanwhile. The caller holds their ownership periods. Rules HST-33, HST-44, HST-45.
+func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
+	type stored struct {
+		*Imported
+		ShortRef string `json:"short_ref"`
+		Design   int    `json:"design"`
+	}
+	rows, ids, frozen := make([]stored, len(all)), make([]id.ID, len(all)), designs{place: map[*layout.Design]int{}}
+	replaced, reopened := []id.ID{}, []id.ID{}
+	for i := range all {
+		s := &all[i]
+		rows[i], ids[i] = stored{s, s.ID.ShortRef(), frozen.at(s.Layout)}, s.ID
+		if s.Replaces != nil {
+			replaced = append(replaced, s.ID)
+		}
+		if s.reopens() {
+			reopened = append(reopened, s.ID)
+		}
+	}
+	document, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode imported statements: %w", err)
+	}
+	layouts, err := json.Marshal(frozen.list)
+	if err != nil {
+		return fmt.Errorf("encode layouts: %w", err)
+	}
+	if len(reopened) > 0 {
+		if err := keepVersions(ctx, tx, reopened); err != nil {
+			return err
+		}
+	}
+	var stmts []db.Stmt
+	if len(replaced) > 0 {
+		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
+	}
+	stmts = append(stmts, db.Stmt{SQL: upsertImported, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "designs": string(layouts)}})
+	stmts = append(stmts, entries.Insert(tx)...)
+	err = tx.Pipeline(ctx, append(stmts, keepWords(tx, ids))...)
+	switch db.Constraint(err) {
+	case "statement_once":
+		return ErrExists.Because(err)
+	case "statement_unique_ref":
+		return ErrRef.Because(err)
+	}
+	if err != nil {
+		return fmt.Errorf("store imported statements: %w", err)
+	}
+	noteImported(tx, all)
+	return storeImportedShares(ctx, tx, all)
+}
+
+// noteImported notes what imported statements say now, in place of what they said before.
+func noteImported(tx *db.Tx, all []Imported) {
+	audit.From(tx, audit.Migration)
+	for i := range all {
+		s := &all[i]
+		var before any
+		if s.Replaces != nil {
+			before = s.Replaces.noted()
+		}
+		audit.Note(tx, audit.Imported, audit.Statement, s.ID, before, s.noted(),
+			audit.Ref(audit.RoleListing, audit.Listing, s.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, s.OwnershipPeriodID))
+	}
+}
+
+// noted is what an audit event tells of an imported statement.
+func (i *Imported) noted() any {
+	type financials struct {
+		CentBalanceStart money.Cents `json:"centBalanceStart"`
+		CentBalanceEnd   money.Cents `json:"centBalanceEnd"`
+		CentTotal        money.Cents `json:"centTotal"`
+		CentExpenses     money.Cents `json:"centExpenses"`
+		CentNetRevenue   money.Cents `json:"centNetRevenue"`
+		CentTransfer     money.Cents `json:"centTransfer"`
+	}
+	return struct {
+		ListingID  id.ID      `json:"listingId"`
+		Status     Status     `json:"status"`
+		Currency   string     `json:"currency"`
+		StartAt    day.Day    `json:"startAt"`
+		EndAt      day.Day    `json:"endAt"`
+		Financials financials `json:"financials"`
+	}{
+		i.ListingID, i.Status, i.Currency, i.StartAt, i.EndAt,
+		financials{i.BalanceStart, i.BalanceEnd, i.NetRevenue + i.Expenses, i.Expenses, i.NetRevenue, i.Payouts},
+	}
+}
+
+// storeImportedShares keeps what imported statements tell their members: their parts of the available balance, which the payouts that came in
+// with the statements so far decide on.
+func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
+	type told struct {
+		ID     id.ID         `json:"id"`
+		Shares []money.Cents `json:"shares"`
+	}
+	periods, rows, imported := make([]id.ID, len(all)), make([]told, 0, len(all)), make(map[id.ID]bool, len(all))
+	for i := range all {
+		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
+	}
+	histories, err := historiesOf(ctx, tx, once(periods))
+	if err != nil {
+		return err
+	}
+	for _, h := range histories.chains {
+		for i := range h.balances {
+			if b := &h.balances[i]; imported[b.ID] {
+				rows = append(rows, told{b.ID, h.divide(b.Available, b.EndAt, true)[:len(h.owners)]})
+			}
+		}
+	}
+	document, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode shares: %w", err)
+	}
+	_, err = tx.Exec(ctx, `
+		update statement s set shares = r.shares from jsonb_to_recordset(@rows::jsonb) r (id uuid, shares bigint[])
+		where s.team_id = @team and s.id = r.id`, db.Args{"team": tx.Team, "rows": string(document)})
+	if err != nil {
+		return fmt.Errorf("store shares: %w", err)
+	}
+	return nil
+}
