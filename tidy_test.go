@@ -28,7 +28,7 @@ var folders = []struct{ name, nouns string }{
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction recurring journal"},
 	{"settlement", "layout statement historic delivery payee payment payout"},
-	{"reporting", "report summary document export"},
+	{"reporting", "report trust summary document export"},
 	{"setup", "onboarding demo"},
 }
 

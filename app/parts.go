@@ -21,6 +21,7 @@ import (
 	"stayledger/domain/reporting/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
+	"stayledger/domain/reporting/trust"
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/historic"
 	"stayledger/domain/settlement/layout"
@@ -89,6 +90,7 @@ func Parts(o External, c Config) parts.Part {
 		historic.Part(),
 		payout.Part(),
 		delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL}).Part(),
+		trust.Part(),
 		report.Part(),
 		summary.Part(),
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),

@@ -3,14 +3,14 @@ package export
 import (
 	"context"
 
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // guestSelection are the filters of GET /reports/guest-balances, and the columns.
 type guestSelection struct {
-	report.GuestFilter
+	trust.GuestFilter
 	Columns []guestColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -54,14 +54,14 @@ func guestBalancesCSV() Declaration[guestSelection] {
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "guest-balances",
 		Check: checkCurrency(func(s *guestSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *guestSelection) (Size, error) {
-			q, err := report.GuestQuery(ctx, tx, &s.GuestFilter)
+			q, err := trust.GuestQuery(ctx, tx, &s.GuestFilter)
 			if err != nil {
 				return Size{}, err
 			}
 			return countRows(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *guestSelection, out *Sink) error {
-			q, err := report.GuestQuery(ctx, tx, &s.GuestFilter)
+			q, err := trust.GuestQuery(ctx, tx, &s.GuestFilter)
 			if err != nil {
 				return err
 			}

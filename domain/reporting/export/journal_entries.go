@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -21,7 +22,7 @@ type entrySelection struct {
 
 // managerEntrySelection is the period of a manager statement, and the columns of the entries behind it.
 type managerEntrySelection struct {
-	report.ManagerPeriod
+	trust.ManagerPeriod
 	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
 	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
@@ -118,14 +119,14 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statement-entries",
 		Check: checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (Size, error) {
-			q, err := report.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return Size{}, err
 			}
 			return countEntries(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *Sink) error {
-			q, err := report.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}

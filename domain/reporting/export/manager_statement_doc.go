@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -13,13 +14,13 @@ import (
 
 // managerDocument is the selector of the PDF of manager statements: the filters of their list, and the language.
 type managerDocument struct {
-	report.ManagerFilter
+	trust.ManagerFilter
 	DocumentLocale
 }
 
 // managerDetailDocument is the selector of the PDF of one manager statement.
 type managerDetailDocument struct {
-	report.ManagerPeriod
+	trust.ManagerPeriod
 	DocumentLocale
 }
 
@@ -35,7 +36,7 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 			return pagesOf(accounts), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *Sink) error {
-			d, err := report.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 	}
 }
 
-func managerStatementDoc(doc *document.ReportDoc, d *report.ManagerDetail) {
+func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 	doc.Facts = []document.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
 	for _, line := range d.Summary {
@@ -98,7 +99,7 @@ func managerStatementsPDF() Declaration[managerDocument] {
 		Format: PDF, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
 		Check: checkCurrency(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
-			all, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return pagesOf(Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
@@ -110,7 +111,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	if err != nil {
 		return err
 	}
-	all, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+	all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	return writeReport(out, &doc)
 }
 
-func managerStatementsDoc(doc *document.ReportDoc, all []report.ManagerMonth) {
+func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
 	doc.Facts = append([]document.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
@@ -143,7 +144,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []report.ManagerMonth) {
 		[]document.ReportColumn{textColumn("Month")},
 		amountColumns("Balance start", "Net revenue", "Expenses", "Net income", "Adjustments", "Transfers", "Balance end")...,
 	)}
-	var sum report.ManagerFinancials
+	var sum trust.ManagerFinancials
 	for i := range all {
 		f := &all[i].Financials
 		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{

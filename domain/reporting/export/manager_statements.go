@@ -3,7 +3,7 @@ package export
 import (
 	"context"
 
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -12,7 +12,7 @@ import (
 
 // managerSelection are the filters of GET /reports/manager-statements, and the columns.
 type managerSelection struct {
-	report.ManagerFilter
+	trust.ManagerFilter
 	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -22,17 +22,17 @@ type managerColumn string
 // Enum lists the columns in their own order.
 func (managerColumn) Enum() []string { return namesOf(managerCells) }
 
-var managerCells = []goColumn[report.ManagerMonth]{
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(m *report.ManagerMonth) any { return m.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(m *report.ManagerMonth) any { return m.EndAt }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceStart }},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetRevenue }},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.NetIncome }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Adjustments }},
-	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.Transfers }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *report.ManagerMonth) any { return m.Financials.BalanceEnd }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(m *report.ManagerMonth) any { return string(m.Currency) }},
+var managerCells = []goColumn[trust.ManagerMonth]{
+	{csv.Column{Name: "startAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.StartAt }},
+	{csv.Column{Name: "endAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.EndAt }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.BalanceStart }},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.NetRevenue }},
+	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Expenses }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.NetIncome }},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Adjustments }},
+	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Transfers }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.BalanceEnd }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(m *trust.ManagerMonth) any { return string(m.Currency) }},
 }
 
 // managerStatementsCSV is EXP-P18.
@@ -43,11 +43,11 @@ func managerStatementsCSV() Declaration[managerSelection] {
 		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
 		Check: checkCurrency(func(s *managerSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (Size, error) {
-			months, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return Size{Rows: int64(len(months))}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *Sink) error {
-			months, err := report.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func managerStatementsCSV() Declaration[managerSelection] {
 
 // managerDetailSelection are the filters of GET /reports/manager-statements/detail, and the columns.
 type managerDetailSelection struct {
-	report.ManagerPeriod
+	trust.ManagerPeriod
 	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -71,7 +71,7 @@ func (managerDetailColumn) Enum() []string { return namesOf(managerDetailCells(n
 // managerLine is a row of a manager statement: an account, or something else that the balance is made of.
 type managerLine struct {
 	section, row string
-	account      *report.ManagerAccount
+	account      *trust.ManagerAccount
 	cents        money.Cents
 }
 
@@ -82,7 +82,7 @@ const (
 )
 
 // managerLines add up to the available balance, and without the assets and liabilities to the balance at the end.
-func managerLines(d *report.ManagerDetail) []managerLine {
+func managerLines(d *trust.ManagerDetail) []managerLine {
 	lines := []managerLine{{section: sectionStart, row: "Balance start", cents: d.Financials.BalanceStart}}
 	for i := range d.Sections {
 		s := &d.Sections[i]
@@ -98,8 +98,8 @@ func managerLines(d *report.ManagerDetail) []managerLine {
 	return lines
 }
 
-func managerDetailCells(d *report.ManagerDetail) []goColumn[managerLine] {
-	ofAccount := func(value func(a *report.ManagerAccount) any) func(*managerLine) any {
+func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
+	ofAccount := func(value func(a *trust.ManagerAccount) any) func(*managerLine) any {
 		return func(l *managerLine) any {
 			if l.account == nil {
 				return nil
@@ -111,10 +111,10 @@ func managerDetailCells(d *report.ManagerDetail) []goColumn[managerLine] {
 		{csv.Column{Name: "startAt", Kind: csv.Date}, func(*managerLine) any { return d.StartAt }},
 		{csv.Column{Name: "endAt", Kind: csv.Date}, func(*managerLine) any { return d.EndAt }},
 		{csv.Column{Name: "section", Kind: csv.Text}, func(l *managerLine) any { return l.section }},
-		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.ID })},
-		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *report.ManagerAccount) any { return a.Category.Name })},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.ManagerAccount) any { return a.Code })},
+		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.Category.ID })},
+		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *trust.ManagerAccount) any { return a.Category.Name })},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.Code })},
 		{csv.Column{Name: "name", Kind: csv.Text}, func(l *managerLine) any { return l.row }},
 		{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *managerLine) any { return l.cents }},
 		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*managerLine) any { return string(d.Currency) }},
@@ -133,7 +133,7 @@ func managerStatementCSV() Declaration[managerDetailSelection] {
 			return countAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *Sink) error {
-			d, err := report.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}

@@ -3,14 +3,14 @@ package export
 import (
 	"context"
 
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // taxSelection are the filters of GET /reports/sales-tax-liability, and the columns.
 type taxSelection struct {
-	report.TaxFilter
+	trust.TaxFilter
 	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -47,18 +47,18 @@ func salesTaxCSV() Declaration[taxSelection] {
 			"the issue `notFound` for an unknown id among `taxableLineIds`.",
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "sales-tax-liability",
 		Check: func(ctx context.Context, tx *db.Tx, s *taxSelection) error {
-			_, err := report.TaxQuery(ctx, tx, &s.TaxFilter)
+			_, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			return err
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *taxSelection) (Size, error) {
-			q, err := report.TaxQuery(ctx, tx, &s.TaxFilter)
+			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
 				return Size{}, err
 			}
 			return countRows(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *taxSelection, out *Sink) error {
-			q, err := report.TaxQuery(ctx, tx, &s.TaxFilter)
+			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
 				return err
 			}

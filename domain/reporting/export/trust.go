@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/bank"
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -15,7 +16,7 @@ import (
 
 // trustSelection are the filters of GET /reports/trust-reconciliation, and the columns.
 type trustSelection struct {
-	report.TrustFilter
+	trust.Filter
 	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -51,7 +52,7 @@ const (
 	legWarnings    = "warnings"
 )
 
-func trustCells(t *report.TrustReconciliation) []goColumn[trustLine] {
+func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
 	ofAccount := func(value func(a *report.AccountRef) any) func(*trustLine) any {
 		return func(l *trustLine) any {
 			if l.account == nil {
@@ -83,7 +84,7 @@ func trustCells(t *report.TrustReconciliation) []goColumn[trustLine] {
 }
 
 // trustLines are the rows: those of a leg add up to it.
-func trustLines(t *report.TrustReconciliation, places map[id.ID]string) []trustLine {
+func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 	var lines []trustLine
 	for i := range t.Bank.Accounts {
 		lines = append(lines, bankLines(&t.Bank.Accounts[i])...)
@@ -108,7 +109,7 @@ func trustLines(t *report.TrustReconciliation, places map[id.ID]string) []trustL
 }
 
 // warningLines are the places of a finding; the smallest, beyond those that the report shows, are one row.
-func warningLines(w *report.TrustWarning, accounts map[id.ID]*report.AccountRef, places map[id.ID]string) []trustLine {
+func warningLines(w *trust.Warning, accounts map[id.ID]*report.AccountRef, places map[id.ID]string) []trustLine {
 	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
 	for i := range w.Items {
 		item := &w.Items[i]
@@ -140,7 +141,7 @@ func warningLines(w *report.TrustWarning, accounts map[id.ID]*report.AccountRef,
 
 // bankLines are what the adjusted balance of an account is made of. Of what the bank has not seen yet the largest are told apart; the rest is
 // one row.
-func bankLines(a *report.BankAccount) []trustLine {
+func bankLines(a *trust.BankAccount) []trustLine {
 	lines := []trustLine{{leg: legBank, row: "statementBalance", account: &a.Account, date: a.StatementAt, cents: a.StatementBalance}}
 	transit, outstanding := a.DepositsInTransit, a.OutstandingPayments
 	for i := range a.Uncleared {
@@ -168,13 +169,13 @@ func bankLines(a *report.BankAccount) []trustLine {
 const smaller = "Smaller amounts together"
 
 // guestFigures are the parts of a guest split in the order of the report.
-func guestFigures(g *report.GuestSplit) []struct {
+func guestFigures(g *trust.GuestSplit) []struct {
 	Status report.Occupancy
-	*report.GuestFigure
+	*trust.GuestFigure
 } {
 	return []struct {
 		Status report.Occupancy
-		*report.GuestFigure
+		*trust.GuestFigure
 	}{
 		{report.Departed, &g.Departed},
 		{report.InHouse, &g.InHouse},
@@ -185,16 +186,16 @@ func guestFigures(g *report.GuestSplit) []struct {
 }
 
 // liabilityLines are to whom the trust is owed; they add up to the leg.
-func liabilityLines(l *report.LiabilityLeg) []trustLine {
+func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 	var lines []trustLine
 	for _, g := range guestFigures(&l.GuestBalances) {
 		parts := []struct {
 			row    string
-			figure *report.TrustFigure
+			figure *trust.Figure
 		}{{"guestDeposits", g.Deposits}, {"guestReceivables", g.Receivables}}
 		if g.Status == report.Unassigned {
 			parts = parts[:1]
-			parts[0].row, parts[0].figure = "guestMoneyUnassigned", &g.TrustFigure
+			parts[0].row, parts[0].figure = "guestMoneyUnassigned", &g.Figure
 		}
 		for _, p := range parts {
 			if p.figure != nil && p.figure.CentTotal != 0 {
@@ -208,11 +209,11 @@ func liabilityLines(l *report.LiabilityLeg) []trustLine {
 	for i := range l.OwnerBalances.Listings {
 		lines = append(lines, ownerLines(&l.OwnerBalances.Listings[i])...)
 	}
-	lines = append(lines, trustLine{leg: legLiabilities, row: string(report.ClaimManager), cents: l.ManagerBalance.CentTotal})
+	lines = append(lines, trustLine{leg: legLiabilities, row: string(trust.ClaimManager), cents: l.ManagerBalance.CentTotal})
 	return append(lines, claimLines(&l.FundsHeldElsewhere)...)
 }
 
-func claimLines(r *report.TrustRow) []trustLine {
+func claimLines(r *trust.Row) []trustLine {
 	lines := make([]trustLine, len(r.Accounts))
 	for i := range r.Accounts {
 		lines[i] = trustLine{leg: legLiabilities, row: string(r.Claim), account: &r.Accounts[i].Account, cents: r.Accounts[i].CentTotal}
@@ -221,11 +222,11 @@ func claimLines(r *report.TrustRow) []trustLine {
 }
 
 // ownerLines are the owners' shares of a listing; what no owner has a share of is a row without one.
-func ownerLines(l *report.OwnerListing) []trustLine {
+func ownerLines(l *trust.OwnerListing) []trustLine {
 	var lines []trustLine
 	for i := range l.Periods {
 		p := &l.Periods[i]
-		line := trustLine{leg: legLiabilities, row: string(report.ClaimOwners), listingID: l.ID, periodID: p.ID}
+		line := trustLine{leg: legLiabilities, row: string(trust.ClaimOwners), listingID: l.ID, periodID: p.ID}
 		if l.Name != nil {
 			line.listing = *l.Name
 		}
@@ -243,7 +244,7 @@ func ownerLines(l *report.OwnerListing) []trustLine {
 }
 
 // placesOf are the names of what warnings are about.
-func placesOf(ctx context.Context, tx *db.Tx, warnings []report.TrustWarning) (map[id.ID]string, error) {
+func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
 	var ids []id.ID
 	for i := range warnings {
 		for _, item := range warnings[i].Items {
@@ -289,7 +290,7 @@ func trustCSV() Declaration[trustSelection] {
 		Check: checkCurrency(func(s *trustSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustSelection) (Size, error) { return countTrust(ctx, tx) },
 		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *Sink) error {
-			t, err := report.ReadTrust(ctx, tx, &s.TrustFilter)
+			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}

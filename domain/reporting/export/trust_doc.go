@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -15,7 +16,7 @@ import (
 
 // trustDocument is the selector of the PDF of the trust reconciliation: its filters, and the language.
 type trustDocument struct {
-	report.TrustFilter
+	trust.Filter
 	DocumentLocale
 }
 
@@ -31,7 +32,7 @@ func trustPDF() Declaration[trustDocument] {
 			return pagesOf(rows), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *Sink) error {
-			t, err := report.ReadTrust(ctx, tx, &s.TrustFilter)
+			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ func trustPDF() Declaration[trustDocument] {
 	}
 }
 
-func trustDoc(doc *document.ReportDoc, t *report.TrustReconciliation, places map[id.ID]string) {
+func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID]string) {
 	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
 	doc.Title = "Three-way trust reconciliation"
 	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Result", Value: result(bank, book, owed)}}
@@ -104,7 +105,7 @@ func widest(differences ...money.Cents) money.Cents {
 
 func accountName(a *report.AccountRef) string { return codeAndName(a.Code, a.Name) }
 
-func banksTable(leg *report.BankLeg) document.ReportTable {
+func banksTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "Bank accounts", Columns: append(
 		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
 		amountColumns("Statement", "In transit", "Outstanding", "Adjusted", "Books", "Difference")...,
@@ -133,7 +134,7 @@ func banksTable(leg *report.BankLeg) document.ReportTable {
 }
 
 // unclearedTable is what the banks have not seen yet, by account; it is left out when there is nothing.
-func unclearedTable(leg *report.BankLeg) document.ReportTable {
+func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "In transit and outstanding", Columns: append(
 		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
 	)}
@@ -165,31 +166,31 @@ func orText(text, otherwise string) string {
 }
 
 // claimName is a row of the third leg as people call it.
-func claimName(c report.Claim) string {
+func claimName(c trust.Claim) string {
 	switch c {
-	case report.ClaimBank:
+	case trust.ClaimBank:
 		return "Bank"
-	case report.ClaimGuests:
+	case trust.ClaimGuests:
 		return "Guest balances"
-	case report.ClaimDeferredRevenue:
+	case trust.ClaimDeferredRevenue:
 		return "Deferred revenue"
-	case report.ClaimTaxes:
+	case trust.ClaimTaxes:
 		return "Taxes"
-	case report.ClaimPayables:
+	case trust.ClaimPayables:
 		return "Accounts payable"
-	case report.ClaimSecurityDeposits:
+	case trust.ClaimSecurityDeposits:
 		return "Security deposits"
-	case report.ClaimDueToFrom:
+	case trust.ClaimDueToFrom:
 		return "Due to the operating account"
-	case report.ClaimOwners:
+	case trust.ClaimOwners:
 		return "Owner balances"
-	case report.ClaimManager:
+	case trust.ClaimManager:
 		return "Manager balance"
-	case report.ClaimHeldElsewhere:
+	case trust.ClaimHeldElsewhere:
 		return "Held by processors and others"
-	case report.ClaimSurplus:
+	case trust.ClaimSurplus:
 		return "Opening balances of nobody"
-	case report.ClaimOther:
+	case trust.ClaimOther:
 		return "Income and costs of nobody"
 	}
 	return string(c)
@@ -219,12 +220,12 @@ func orEmpty(cents money.Cents) any {
 	return cents
 }
 
-func liabilitiesTable(l *report.LiabilityLeg) document.ReportTable {
+func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 	t := document.ReportTable{Title: "Liabilities", Columns: append([]document.ReportColumn{textColumn("Held for")}, amountColumns("Held", "Owed to the trust", "Balance")...)}
 	add := func(style document.RowStyle, level int, cells ...any) {
 		t.Rows = append(t.Rows, document.ReportRow{Style: style, Level: level, Cells: cells})
 	}
-	add(document.PlainRow, 0, claimName(report.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+	add(document.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
 			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
@@ -232,7 +233,7 @@ func liabilitiesTable(l *report.LiabilityLeg) document.ReportTable {
 			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
 		}
 	}
-	claim := func(r *report.TrustRow) {
+	claim := func(r *trust.Row) {
 		if r.CentTotal == 0 && len(r.Accounts) == 0 {
 			return
 		}
@@ -251,19 +252,19 @@ func liabilitiesTable(l *report.LiabilityLeg) document.ReportTable {
 			owners = document.WarningRow
 		}
 	}
-	add(owners, 0, claimName(report.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
+	add(owners, 0, claimName(trust.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
 	manager := document.PlainRow
 	if l.ManagerBalance.CentTotal < 0 {
 		manager = document.WarningRow
 	}
-	add(manager, 0, claimName(report.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
+	add(manager, 0, claimName(trust.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
 	claim(&l.FundsHeldElsewhere)
 	t.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
 	return t
 }
 
 // ownersTables are the shares of owners by listing, and what each owner has in all.
-func ownersTables(o *report.OwnerBalances) []document.ReportTable {
+func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	shares := document.ReportTable{Title: "Owner balances by listing", Columns: append(
 		[]document.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: document.ReportPercent}}, amountColumns("Balance")...,
 	)}
@@ -323,7 +324,7 @@ func withoutCell(cells []any, i int) []any {
 	return slices.Delete(cells, i, i+1)
 }
 
-func ownerRows(p *report.OwnerPeriod) []document.ReportRow {
+func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 	var from, until any
 	if p.StartAt != nil {
 		from = p.StartAt.String()
@@ -349,7 +350,7 @@ func ownerRows(p *report.OwnerPeriod) []document.ReportRow {
 const placesShown = 10
 
 // warningsTable tells what should be looked at; none when there is nothing.
-func warningsTable(warnings []report.TrustWarning, places map[id.ID]string) []document.ReportTable {
+func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document.ReportTable {
 	if len(warnings) == 0 {
 		return nil
 	}
@@ -371,7 +372,7 @@ func warningsTable(warnings []report.TrustWarning, places map[id.ID]string) []do
 }
 
 // placeName names what an item is about, from the outside in.
-func placeName(item *report.WarningItem, places map[id.ID]string) string {
+func placeName(item *trust.WarningItem, places map[id.ID]string) string {
 	var parts []string
 	for _, v := range []*id.ID{item.AccountID, item.ListingID, item.ReservationID, item.TransactionID, item.BankRecordID} {
 		if v != nil && strings.TrimSpace(places[*v]) != "" {

@@ -6,14 +6,14 @@ import (
 	"iter"
 	"strings"
 
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // trustListingSelection are the filters of GET /reports/trust-reconciliation/by-listing, and the columns.
 type trustListingSelection struct {
-	report.ListingTrustFilter
+	trust.ListingTrustFilter
 	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -23,38 +23,38 @@ type trustListingColumn string
 // Enum lists the columns in their own order.
 func (trustListingColumn) Enum() []string { return namesOf(trustListingCells(nil)) }
 
-type listingCell = goColumn[report.ListingTrust]
+type listingCell = goColumn[trust.ListingTrust]
 
-func trustListingCells(t *report.ListingTrusts) []listingCell {
-	amount := func(name string, value func(r *report.ListingTrust) report.TrustFigure) listingCell {
-		return listingCell{csv.Column{Name: name, Kind: csv.Amount}, func(r *report.ListingTrust) any { return value(r).CentTotal }}
+func trustListingCells(t *trust.ListingTrusts) []listingCell {
+	amount := func(name string, value func(r *trust.ListingTrust) trust.Figure) listingCell {
+		return listingCell{csv.Column{Name: name, Kind: csv.Amount}, func(r *trust.ListingTrust) any { return value(r).CentTotal }}
 	}
 	return []listingCell{
-		{csv.Column{Name: "date", Kind: csv.Date}, func(*report.ListingTrust) any { return t.Head.Date }},
-		{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *report.ListingTrust) any { return orNil(r.ID) }},
-		{csv.Column{Name: "listing", Kind: csv.Text}, func(r *report.ListingTrust) any { return r.Name }},
-		amount("guestsDeparted", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Departed.TrustFigure }),
-		amount("guestsInHouse", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.InHouse.TrustFigure }),
-		amount("guestsUpcoming", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Upcoming.TrustFigure }),
-		amount("guestsCancelled", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Cancelled.TrustFigure }),
-		amount("guestsUnassigned", func(r *report.ListingTrust) report.TrustFigure { return r.GuestBalances.Unassigned.TrustFigure }),
-		amount("deferredRevenue", func(r *report.ListingTrust) report.TrustFigure { return r.DeferredRevenue }),
-		amount("taxes", func(r *report.ListingTrust) report.TrustFigure { return r.Taxes }),
-		amount("accountsPayable", func(r *report.ListingTrust) report.TrustFigure { return r.AccountsPayable }),
-		amount("securityDeposits", func(r *report.ListingTrust) report.TrustFigure { return r.SecurityDeposits }),
-		amount("dueToFromTrust", func(r *report.ListingTrust) report.TrustFigure { return r.DueToFromTrust }),
-		amount("ownerBalances", func(r *report.ListingTrust) report.TrustFigure { return r.OwnerBalances }),
-		amount("managerBalance", func(r *report.ListingTrust) report.TrustFigure { return r.ManagerBalance }),
-		amount("fundsHeldElsewhere", func(r *report.ListingTrust) report.TrustFigure { return r.FundsHeldElsewhere }),
-		amount("trustSurplus", func(r *report.ListingTrust) report.TrustFigure { return r.TrustSurplus }),
-		amount("other", func(r *report.ListingTrust) report.TrustFigure { return r.Other }),
-		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *report.ListingTrust) any { return r.CentTotal }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*report.ListingTrust) any { return string(t.Head.Currency) }},
-		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *report.ListingTrust) any { return warningCodes(r.Warnings) }},
+		{csv.Column{Name: "date", Kind: csv.Date}, func(*trust.ListingTrust) any { return t.Head.Date }},
+		{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *trust.ListingTrust) any { return orNil(r.ID) }},
+		{csv.Column{Name: "listing", Kind: csv.Text}, func(r *trust.ListingTrust) any { return r.Name }},
+		amount("guestsDeparted", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Departed.Figure }),
+		amount("guestsInHouse", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.InHouse.Figure }),
+		amount("guestsUpcoming", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Upcoming.Figure }),
+		amount("guestsCancelled", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Cancelled.Figure }),
+		amount("guestsUnassigned", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Unassigned.Figure }),
+		amount("deferredRevenue", func(r *trust.ListingTrust) trust.Figure { return r.DeferredRevenue }),
+		amount("taxes", func(r *trust.ListingTrust) trust.Figure { return r.Taxes }),
+		amount("accountsPayable", func(r *trust.ListingTrust) trust.Figure { return r.AccountsPayable }),
+		amount("securityDeposits", func(r *trust.ListingTrust) trust.Figure { return r.SecurityDeposits }),
+		amount("dueToFromTrust", func(r *trust.ListingTrust) trust.Figure { return r.DueToFromTrust }),
+		amount("ownerBalances", func(r *trust.ListingTrust) trust.Figure { return r.OwnerBalances }),
+		amount("managerBalance", func(r *trust.ListingTrust) trust.Figure { return r.ManagerBalance }),
+		amount("fundsHeldElsewhere", func(r *trust.ListingTrust) trust.Figure { return r.FundsHeldElsewhere }),
+		amount("trustSurplus", func(r *trust.ListingTrust) trust.Figure { return r.TrustSurplus }),
+		amount("other", func(r *trust.ListingTrust) trust.Figure { return r.Other }),
+		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *trust.ListingTrust) any { return r.CentTotal }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trust.ListingTrust) any { return string(t.Head.Currency) }},
+		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *trust.ListingTrust) any { return warningCodes(r.Warnings) }},
 	}
 }
 
-func warningCodes(warnings []report.TrustWarning) string {
+func warningCodes(warnings []trust.Warning) string {
 	codes := make([]string, len(warnings))
 	for i := range warnings {
 		codes[i] = string(warnings[i].Code)
@@ -63,8 +63,8 @@ func warningCodes(warnings []report.TrustWarning) string {
 }
 
 // listingRows makes the rows one by one.
-func listingRows(t *report.ListingTrusts) iter.Seq2[*report.ListingTrust, error] {
-	return func(yield func(*report.ListingTrust, error) bool) {
+func listingRows(t *trust.ListingTrusts) iter.Seq2[*trust.ListingTrust, error] {
+	return func(yield func(*trust.ListingTrust, error) bool) {
 		for i := range t.Len() {
 			row := t.Row(i)
 			if !yield(&row, nil) {
@@ -87,7 +87,7 @@ func trustByListingCSV() Declaration[trustListingSelection] {
 			return countListings(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustListingSelection, out *Sink) error {
-			t, err := report.OpenTrustByListing(ctx, tx, &s.ListingTrustFilter)
+			t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 			if err != nil {
 				return err
 			}

@@ -6,14 +6,14 @@ import (
 	"strconv"
 
 	"stayledger/domain/reporting/document"
-	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
 )
 
 // trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the language.
 type trustListingDocument struct {
-	report.ListingTrustFilter
+	trust.ListingTrustFilter
 	DocumentLocale
 }
 
@@ -36,19 +36,19 @@ func trustByListingPDF() Declaration[trustListingDocument] {
 // listingClaims are the columns of the document.
 var listingClaims = []struct {
 	head  string
-	cents func(r *report.ListingTrust) money.Cents
+	cents func(r *trust.ListingTrust) money.Cents
 }{
-	{"Guests", func(r *report.ListingTrust) money.Cents { return r.GuestBalances.CentTotal }},
-	{"Deferred", func(r *report.ListingTrust) money.Cents { return r.DeferredRevenue.CentTotal }},
-	{"Taxes", func(r *report.ListingTrust) money.Cents { return r.Taxes.CentTotal }},
-	{"Payable", func(r *report.ListingTrust) money.Cents { return r.AccountsPayable.CentTotal }},
-	{"Deposits", func(r *report.ListingTrust) money.Cents { return r.SecurityDeposits.CentTotal }},
-	{"Operating", func(r *report.ListingTrust) money.Cents { return r.DueToFromTrust.CentTotal }},
-	{"Owners", func(r *report.ListingTrust) money.Cents { return r.OwnerBalances.CentTotal }},
-	{"Manager", func(r *report.ListingTrust) money.Cents { return r.ManagerBalance.CentTotal }},
-	{"Elsewhere", func(r *report.ListingTrust) money.Cents { return r.FundsHeldElsewhere.CentTotal }},
-	{"Nobody's", func(r *report.ListingTrust) money.Cents { return r.TrustSurplus.CentTotal + r.Other.CentTotal }},
-	{"Total", func(r *report.ListingTrust) money.Cents { return r.CentTotal }},
+	{"Guests", func(r *trust.ListingTrust) money.Cents { return r.GuestBalances.CentTotal }},
+	{"Deferred", func(r *trust.ListingTrust) money.Cents { return r.DeferredRevenue.CentTotal }},
+	{"Taxes", func(r *trust.ListingTrust) money.Cents { return r.Taxes.CentTotal }},
+	{"Payable", func(r *trust.ListingTrust) money.Cents { return r.AccountsPayable.CentTotal }},
+	{"Deposits", func(r *trust.ListingTrust) money.Cents { return r.SecurityDeposits.CentTotal }},
+	{"Operating", func(r *trust.ListingTrust) money.Cents { return r.DueToFromTrust.CentTotal }},
+	{"Owners", func(r *trust.ListingTrust) money.Cents { return r.OwnerBalances.CentTotal }},
+	{"Manager", func(r *trust.ListingTrust) money.Cents { return r.ManagerBalance.CentTotal }},
+	{"Elsewhere", func(r *trust.ListingTrust) money.Cents { return r.FundsHeldElsewhere.CentTotal }},
+	{"Nobody's", func(r *trust.ListingTrust) money.Cents { return r.TrustSurplus.CentTotal + r.Other.CentTotal }},
+	{"Total", func(r *trust.ListingTrust) money.Cents { return r.CentTotal }},
 }
 
 // listingLine is what a row shows; the report's own row is many times its size.
@@ -59,7 +59,7 @@ type listingLine struct {
 }
 
 func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
-	t, err := report.OpenTrustByListing(ctx, tx, &s.ListingTrustFilter)
+	t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	return writeReport(out, &doc)
 }
 
-func listingLineOf(r *report.ListingTrust) listingLine {
+func listingLineOf(r *trust.ListingTrust) listingLine {
 	l := listingLine{name: "No listing", cents: make([]money.Cents, len(listingClaims))}
 	if r.Name != nil {
 		l.name = *r.Name

@@ -32,8 +32,8 @@ func (c *Cell) Net() money.Cents { return c.Debit - c.Credit }
 // Grouping says what balances are split by besides the account.
 type Grouping struct{ Ledger, Party, Listing, Month bool }
 
-// nobody selects the entries of no party; the empty party selects the entries of all.
-const nobody ledger.Party = "null"
+// Nobody selects the entries of no party; the empty party selects the entries of all.
+const Nobody ledger.Party = "null"
 
 // BalanceFilter says which entries balances add up: active ones of the live ledgers.
 type BalanceFilter struct {
@@ -50,15 +50,15 @@ type BalanceFilter struct {
 	Party ledger.Party
 }
 
-// balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month balances and of a
+// Balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month balances and of a
 // broken month the nearer side: from the day balances or, where listings matter, from at most half a month of entries.
-func balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
+func Balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
 	_, during, err := f.read(ctx, tx, g, false)
 	return during, err
 }
 
-// balancesAround is balances with what came before the period beside it.
-func balancesAround(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) (before, during []Cell, err error) {
+// BalancesAround is balances with what came before the period beside it.
+func BalancesAround(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) (before, during []Cell, err error) {
 	return f.read(ctx, tx, g, true)
 }
 
@@ -284,7 +284,7 @@ func (q *balanceQuery) add(part string, s *source) {
 	}
 	if q.filter.Party != "" {
 		where = append(where, s.party+" = @party")
-		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(nobody))
+		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(Nobody))
 	}
 	if q.filter.ListingIDs != nil {
 		// The zero id among the parameters is null, which the balances keep as the zero uuid.

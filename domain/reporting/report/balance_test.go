@@ -110,7 +110,7 @@ func TestBalancesEqualTheSumOfEntries(t *testing.T) {
 			}
 		}
 		if rapid.Bool().Draw(t, "some accounts") {
-			f.AccountIDs = subset(t, []id.ID{w.accounts["1000"], w.accounts["4000"], w.accounts["5100"], w.accounts["2400"]})
+			f.AccountIDs = subset(t, []id.ID{w.Accounts["1000"], w.Accounts["4000"], w.Accounts["5100"], w.Accounts["2400"]})
 		}
 		var before, during, alone []report.Cell
 		var wantBefore, wantDuring []report.Cell

@@ -127,12 +127,12 @@ func partyColumns(only ledger.Party, cells []Cell) columns {
 	if only == "" || only == ledger.Manager {
 		c.add(string(ledger.Manager), Column{string(ledger.Manager), "Manager"}, func(f *Selection) { f.Party = ledger.Manager })
 	}
-	unassigned := only == nobody
+	unassigned := only == Nobody
 	for i := range cells {
 		unassigned = unassigned || cells[i].Party == ledger.NoParty
 	}
 	if unassigned {
-		c.add("", Column{string(nobody), "Unassigned"}, func(f *Selection) { f.Party = nobody })
+		c.add("", Column{string(Nobody), "Unassigned"}, func(f *Selection) { f.Party = Nobody })
 	}
 	return c
 }
@@ -164,7 +164,7 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = page.RefsTo(l.ID) })
 	}
 	if none {
-		c.add(id.Zero.String(), Column{nullText, "No listing"}, func(f *Selection) { f.ListingIDs = page.RefsTo(id.Zero) })
+		c.add(id.Zero.String(), Column{NullText, "No listing"}, func(f *Selection) { f.ListingIDs = page.RefsTo(id.Zero) })
 	}
 	return c, nil
 }

@@ -94,7 +94,7 @@ func (f *Selection) byKind(q *page.Query) {
 }
 
 func (f *Selection) byBook(q *page.Query) {
-	if f.Party == nobody {
+	if f.Party == Nobody {
 		q.And("e.party is null", nil)
 	} else {
 		q.Narrow("e.party = ?", f.Party)

@@ -32,7 +32,7 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 	}
 	b.stays, b.contacts, b.transactions, b.fees, b.sources = fresh(4), fresh(2), fresh(2), fresh(1), fresh(6)
 	b.statements, b.periods = fresh(2), fresh(2)
-	b.listings = []id.ID{b.addListing("One"), b.addListing("Two")}
+	b.listings = []id.ID{b.AddListing("One"), b.AddListing("Two")}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var rows []db.Stmt
 		add := func(sql string, args db.Args) {
@@ -52,7 +52,7 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 		for i, kind := range []string{"deposit", "expense"} {
 			add(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
 				values (@team, @id, @ref, @type, '2026-01-20', 'usd', @account, 1, @now, @now)`,
-				db.Args{"id": b.transactions[i], "ref": b.transactions[i].String(), "type": kind, "account": b.accounts["1000"]})
+				db.Args{"id": b.transactions[i], "ref": b.transactions[i].String(), "type": kind, "account": b.Accounts["1000"]})
 		}
 		for i, model := range []string{"managed", "co_host"} {
 			add(`insert into listing_ownership_period (team_id, id, listing_id, business_model, created_at, updated_at) values (@team, @id, @listing, @model, @now, @now)`,
@@ -82,16 +82,16 @@ func (b *ledgerOfEverything) postEverything() {
 			at.SourceID = p.rent.TransactionID
 		}
 		rent, debit := p.rent, none
-		rent.Ref, rent.AccountID, rent.CentTotal = "rent", b.accounts["4000"], -money.Cents(1<<i)
-		debit.Ref, debit.AccountID, debit.CentTotal, debit.Trigger = "debit", b.accounts[p.debit], money.Cents(1<<i), p.rent.Trigger
+		rent.Ref, rent.AccountID, rent.CentTotal = "rent", b.Accounts["4000"], -money.Cents(1<<i)
+		debit.Ref, debit.AccountID, debit.CentTotal, debit.Trigger = "debit", b.Accounts[p.debit], money.Cents(1<<i), p.rent.Trigger
 		at.Lines = []ledger.Line{debit, rent}
-		b.replace([]id.ID{at.SourceID}, at)
+		b.Replace([]id.ID{at.SourceID}, at)
 	}
 }
 
 // selected are the postings whose rent a filter selects.
 func (b *ledgerOfEverything) selected(filter string) int64 {
-	return b.Get("/reports/journal-entries?accountIds=" + b.accounts["4000"].String() + "&" + filter).Want(200).Int("totals.credit")
+	return b.Get("/reports/journal-entries?accountIds=" + b.Accounts["4000"].String() + "&" + filter).Want(200).Int("totals.credit")
 }
 
 func TestEntryFilters(t *testing.T) {
@@ -108,7 +108,7 @@ func TestEntryFilters(t *testing.T) {
 	category := b.Get("/reports/profit-and-loss?startDate=2026&endDate=2026").String("netIncome.groups.0.categories.0.id")
 	for filter, want := range map[string]int64{
 		"limit=1": 63, "ids=" + first.String("data.0.id"): 1, "categoryIds=" + category: 63, "notCategoryIds=" + category: 0,
-		"notAccountIds=" + b.accounts["1000"].String(): 63, "accountClassifications=revenue": 63, "accountClassifications=asset,liability,expense": 0,
+		"notAccountIds=" + b.Accounts["1000"].String(): 63, "accountClassifications=revenue": 63, "accountClassifications=asset,liability,expense": 0,
 		"reservationIds=" + list(b.stays[0], b.stays[3]): 9, "notReservationIds=" + list(b.stays[0], b.stays[3]): 54, "reservationIds=null": 48,
 		"reservationIds=unmapped": 48, "notReservationIds=null": 15, "notReservationIds=null," + list(b.stays[0]): 14,
 		"reservationIds=null," + list(b.stays[0]): 49, "listingIds=" + list(b.listings[0]): 1, "listingIds=null," + list(b.listings[0]): 61,
@@ -152,15 +152,15 @@ func TestLockedAndAttachedEntries(t *testing.T) {
 	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and txn_code = 'made:0_x'`, db.Args{"statement": b.statements[0]})
 	record := id.New(b.DB.Now())
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
-		values (@team, @id, @account, '2026-01-20', 16, '2026-01-01', '2026-01-01')`, db.Args{"id": record, "account": b.accounts["1000"]})
+		values (@team, @id, @account, '2026-01-20', 16, '2026-01-01', '2026-01-01')`, db.Args{"id": record, "account": b.Accounts["1000"]})
 	for _, transaction := range b.transactions {
 		b.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 			values (@team, @record, @transaction, @account, 16, '2026-01-01')`,
-			db.Args{"record": record, "transaction": transaction, "account": b.accounts["1000"]})
+			db.Args{"record": record, "transaction": transaction, "account": b.Accounts["1000"]})
 	}
 	// 1 is attached, 2 in the month of a statement, 8 before the books opened, 16 reconciled; 32 is reconciled too but moves no money. The other
 	// side of a posting goes or stays with it.
-	if got := b.Get("/reports/journal-entries?locked=true&accountIds=" + b.accounts["2000"].String()).Want(200).Int("totals.debit"); got != 1+2+8 {
+	if got := b.Get("/reports/journal-entries?locked=true&accountIds=" + b.Accounts["2000"].String()).Want(200).Int("totals.debit"); got != 1+2+8 {
 		t.Errorf("what guests owe is locked in %06b", got)
 	}
 	b.Exec(`update ledger_entry set statement_id = null where team_id = @team`, nil)

@@ -2,15 +2,6 @@ package report
 
 import "stayledger/platform/day"
 
-// Balances reads balances.
-var Balances = balances
-
-// BalancesAround reads balances and what came before them.
-var BalancesAround = balancesAround
-
-// Nobody selects the entries of no party.
-const Nobody = nobody
-
 // Reading shows how a period is read: whole months, and days to add or to take off.
 type Reading struct {
 	Months, Start, End     day.Range

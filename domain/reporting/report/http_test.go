@@ -10,86 +10,26 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stayledger/domain/activity/mapping"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/posted"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// books is a team with the standard chart and postings from November 2025 to April 2026.
-type books struct {
-	*apitest.Team
-	accounts map[string]id.ID
-	listing  id.ID
-}
+// books is a team with the standard chart whose postings a test writes.
+type books struct{ *posted.Books }
 
 func newBooks(tb testing.TB) *books {
 	tb.Helper()
-	return booksIn(tb, apitest.DB(tb))
+	return &books{posted.New(tb)}
 }
 
-// booksIn are books in another database than the package's.
-func booksIn(tb testing.TB, d *db.DB) *books {
-	tb.Helper()
-	b := &books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: report.Part().Endpoints}), accounts: map[string]id.ID{}}
-	b.listing = id.New(b.DB.Now())
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		if err := mapping.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		type row struct {
-			Code string
-			ID   id.ID
-		}
-		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			b.accounts[r.Code] = r.ID
-		}
-		return err
-	})
-	return b
-}
-
-func date(text string) day.Day {
-	d, err := day.Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// post books cents from one account to another and returns the source.
-func (b *books) post(in ledger.Ledger, at, debit, credit string, cents money.Cents) id.ID {
-	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: date(at), Currency: "usd"}
-	p.TxnCode = "test:" + p.SourceID.String()
-	p.Lines = []ledger.Line{
-		{Ref: "debit", AccountID: b.accounts[debit], CentTotal: cents, TransactionID: p.SourceID, Trigger: ledger.TriggerManual},
-		{
-			Ref: "credit", AccountID: b.accounts[credit], CentTotal: -cents, Party: ledger.Owners, ListingID: b.listing, TransactionID: p.SourceID,
-			Trigger: ledger.TriggerManual, Description: "credit side",
-		},
-	}
-	b.replace([]id.ID{p.SourceID}, p)
-	return p.SourceID
-}
-
-func (b *books) replace(sources []id.ID, wanted ...ledger.Posting) {
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := ledger.Replace(ctx, tx, sources, wanted, ledger.Lenience{})
-		return err
-	})
-}
+var date = posted.Date
 
 func query(path string, pairs ...string) string {
 	q := url.Values{}
@@ -102,9 +42,9 @@ func query(path string, pairs ...string) string {
 func TestTrialBalance(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	b.post(ledger.Trust, "2025-12-31", "1000", "2000", 10000)
-	b.post(ledger.Trust, "2026-01-31", "2000", "4000", 4000)
-	b.post(ledger.Operating, "2026-02-10", "5200", "1010", 500)
+	b.Post(ledger.Trust, "2025-12-31", "1000", "2000", 10000)
+	b.Post(ledger.Trust, "2026-01-31", "2000", "4000", 4000)
+	b.Post(ledger.Operating, "2026-02-10", "5200", "1010", 500)
 	r := b.Get(query("/reports/trial-balance", "startDate", "2026-01-15", "endDate", "2026-02-10")).Want(200)
 	want := "1000 asset 10000 0 0 10000; 1010 asset 0 0 500 -500; 2000 liability -10000 4000 0 -6000; 4000 revenue 0 0 4000 -4000; 5200 expense 0 500 0 500"
 	if got := rows(r); got != want {
@@ -148,7 +88,7 @@ func TestTrialBalanceEqualsTheSumOfEntries(t *testing.T) {
 	for range 60 {
 		n := random.Perm(len(codes))
 		in := []ledger.Ledger{ledger.Trust, ledger.Operating}[random.IntN(2)]
-		b.post(in, first.AddDays(random.IntN(120)).String(), codes[n[0]], codes[n[1]], money.Cents(1+random.Int64N(100000)))
+		b.Post(in, first.AddDays(random.IntN(120)).String(), codes[n[0]], codes[n[1]], money.Cents(1+random.Int64N(100000)))
 	}
 	for range 12 {
 		start := first.AddDays(random.IntN(120))
@@ -207,40 +147,23 @@ func TestTrialBalanceAddsUp(t *testing.T) {
 	}
 }
 
-// asQuery sends a drill-down's filter as a client does.
-func asQuery(filter any) string {
-	q := url.Values{}
-	for name, value := range filter.(map[string]any) {
-		if all, ok := value.([]any); ok {
-			parts := make([]string, len(all))
-			for i := range all {
-				parts[i] = fmt.Sprint(all[i])
-			}
-			q.Set(name, strings.Join(parts, ","))
-			continue
-		}
-		q.Set(name, fmt.Sprint(value))
-	}
-	return q.Encode()
-}
-
 func TestJournalEntries(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
-	first := b.post(ledger.Trust, "2026-01-31", "1000", "2000", 300)
-	b.post(ledger.Operating, "2026-02-10", "5200", "1010", 100)
-	past := ledger.Posting{SourceID: b.listing, TxnCode: "historical:1", Ledger: ledger.Historical, Status: ledger.Inactive, TxnAt: date("2025-06-01"), Currency: "eur"}
+	first := b.Post(ledger.Trust, "2026-01-31", "1000", "2000", 300)
+	b.Post(ledger.Operating, "2026-02-10", "5200", "1010", 100)
+	past := ledger.Posting{SourceID: b.Listing, TxnCode: "historical:1", Ledger: ledger.Historical, Status: ledger.Inactive, TxnAt: date("2025-06-01"), Currency: "eur"}
 	past.Lines = []ledger.Line{
-		{Ref: "a", AccountID: b.accounts["1000"], CentTotal: 5, Trigger: ledger.TriggerManual},
-		{Ref: "b", AccountID: b.accounts["2900"], CentTotal: -5, Trigger: ledger.TriggerManual},
+		{Ref: "a", AccountID: b.Accounts["1000"], CentTotal: 5, Trigger: ledger.TriggerManual},
+		{Ref: "b", AccountID: b.Accounts["2900"], CentTotal: -5, Trigger: ledger.TriggerManual},
 	}
-	b.replace([]id.ID{b.listing}, past)
+	b.Replace([]id.ID{b.Listing}, past)
 
 	all := b.Get("/reports/journal-entries?sort=amount&limit=1").Want(200)
 	for path, want := range map[string]string{
 		"data.0.txnCode": "test:" + first.String(), "data.0.uniqueRef": "credit", "data.0.ledger": "trust", "data.0.status": "active",
 		"data.0.txnAt": "2026-01-31", "data.0.account.code": "2000", "data.0.centTotal": "-300", "data.0.debit": "0", "data.0.credit": "300",
-		"data.0.currency": "usd", "data.0.party": "owners", "data.0.listingId": b.listing.String(), "data.0.ownershipPeriodId": "null",
+		"data.0.currency": "usd", "data.0.party": "owners", "data.0.listingId": b.Listing.String(), "data.0.ownershipPeriodId": "null",
 		"data.0.contactId": "null", "data.0.reservationId": "null", "data.0.transactionId": first.String(), "data.0.recurringFeeId": "null",
 		"data.0.ownerStatementId": "null", "data.0.triggerType": "manual", "data.0.description": "credit side",
 		"pagination.total": "4", "pagination.nextPage": "2", "totals.debit": "400", "totals.credit": "400",
@@ -250,8 +173,8 @@ func TestJournalEntries(t *testing.T) {
 		}
 	}
 	counts := map[string]int{
-		"accountIds=" + b.accounts["1000"].String() + "," + b.accounts["1010"].String(): 2, "transactionIds=" + first.String(): 2,
-		"listingIds=" + b.listing.String(): 2, "party=owners": 2, "party=manager": 0, "ledger=operating": 2, "ledger=historical": 0,
+		"accountIds=" + b.Accounts["1000"].String() + "," + b.Accounts["1010"].String(): 2, "transactionIds=" + first.String(): 2,
+		"listingIds=" + b.Listing.String(): 2, "party=owners": 2, "party=manager": 0, "ledger=operating": 2, "ledger=historical": 0,
 		"status=inactive": 0, "status=inactive&ledger=historical": 2, "currency=EUR": 0, "currency=USD": 4, "txnCode=test:" + first.String(): 2,
 		"contactIds=" + first.String(): 0, "reservationIds=" + first.String(): 0, "ownershipPeriodIds=" + first.String(): 0,
 		"statementIds=" + first.String(): 0, "recurringFeeIds=" + first.String(): 0, "startDate=2026-02": 2, "endDate=2026-01": 2, "startDate=2025&endDate=2026": 4,
@@ -275,7 +198,7 @@ func TestEntryDateRanges(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	for _, at := range []string{"2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
-		b.post(ledger.Trust, at, "1000", "2000", 1)
+		b.Post(ledger.Trust, at, "1000", "2000", 1)
 	}
 	for filter, want := range map[string]int64{
 		"2026": 4, "2026-01-01...2026-12-31": 4, "2026&isDateRangeEndInclusive=true": 4, "2026&isDateRangeEndInclusive=false": 3, "2026-01": 2,
@@ -295,7 +218,7 @@ func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	for _, at := range []string{"2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
-		b.post(ledger.Trust, at, "1000", "2000", 1)
+		b.Post(ledger.Trust, at, "1000", "2000", 1)
 	}
 	for period, want := range map[string]int64{
 		"startDate=2026&endDate=2026": 4, "startDate=2026-01&endDate=2026-01": 2, "startDate=2026-01-31&endDate=2026-02-01": 2,

@@ -56,14 +56,15 @@ type Period struct {
 	EndDate   End   `query:"endDate" format:"date-boundary" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
 }
 
-// check refuses a period that ends before it starts.
-func (p Period) check() []apierr.Issue {
+// Check refuses a period that ends before it starts.
+func (p Period) Check() []apierr.Issue {
 	if p.EndDate.Before(p.StartDate.Day) {
-		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endDate")}
+		return []apierr.Issue{QueryIssue("The period ends before it starts", "dateOrder", "endDate")}
 	}
 	return nil
 }
 
-func queryIssue(message, code, name string) apierr.Issue {
+// QueryIssue is a finding about a query parameter.
+func QueryIssue(message, code, name string) apierr.Issue {
 	return apierr.Issue{Message: message, Code: code, Path: []any{name}, Schema: "query"}
 }

@@ -42,11 +42,11 @@ type ProfitFilter struct {
 
 // Resolve refuses a period that ends before it starts, and one with too many columns.
 func (f ProfitFilter) Resolve() []apierr.Issue {
-	if issues := f.check(); issues != nil {
+	if issues := f.Check(); issues != nil {
 		return issues
 	}
 	if f.View.periods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
-		return []apierr.Issue{queryIssue("The period has more than 400 columns in this view", "tooMany", "view")}
+		return []apierr.Issue{QueryIssue("The period has more than 400 columns in this view", "tooMany", "view")}
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 			earning = append(earning, a.ID)
 		}
 	}
-	b.cells, err = balances(ctx, tx, BalanceFilter{
+	b.cells, err = Balances(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 		AccountIDs: earning,
 	}, b.view.grouping())

@@ -26,14 +26,14 @@ func (b *books) book(in ledger.Ledger, at string, lines ...line) {
 	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: date(at), Currency: "usd"}
 	p.TxnCode = "book:" + p.SourceID.String()
 	for i, l := range lines {
-		entry := ledger.Line{Ref: strconv.Itoa(i), AccountID: b.accounts[l.code], CentTotal: l.cents, Trigger: ledger.TriggerManual}
+		entry := ledger.Line{Ref: strconv.Itoa(i), AccountID: b.Accounts[l.code], CentTotal: l.cents, Trigger: ledger.TriggerManual}
 		entry.Party = map[string]ledger.Party{"o": ledger.Owners, "m": ledger.Manager}[l.party]
 		if l.code != "1000" && l.code != "1010" {
-			entry.ListingID = b.listing
+			entry.ListingID = b.Listing
 		}
 		p.Lines = append(p.Lines, entry)
 	}
-	b.replace([]id.ID{p.SourceID}, p)
+	b.Replace([]id.ID{p.SourceID}, p)
 }
 
 // workedBooks are the worked examples: a stay recognised pro rata over January and February, an opening owner balance, a payout and a bill
@@ -94,7 +94,7 @@ func TestProfitAndLossOfTheWorkedExample(t *testing.T) {
 		"netIncome.computedValues.0.total": "31777", "netIncome.computedValues.0.percentage": "55264",
 		"netIncome.groups.0.id": "revenue", "netIncome.groups.0.totalPercentage": "100000", "netIncome.groups.0.categories.0.title": "Reservation revenue",
 		"netIncome.groups.0.categories.0.accounts.0.code": "4000", "netIncome.groups.0.categories.0.accounts.0.title": "Rent",
-		"netIncome.groups.0.categories.0.accounts.0.id": b.accounts["4000"].String(), "netIncome.groups.0.categories.0.accounts.0.total": "100000",
+		"netIncome.groups.0.categories.0.accounts.0.id": b.Accounts["4000"].String(), "netIncome.groups.0.categories.0.accounts.0.total": "100000",
 		"netIncome.groups.0.categories.0.accounts.0.values.1.total": "40000", "netIncome.groups.0.categories.0.accounts.0.values.1.percentage": "86957",
 		"netIncome.groups.1.id": "expense", "netIncome.groups.1.categories.0.accounts.0.code": "5100",
 		"netIncome.groups.1.categories.0.accounts.0.total": "20000", "netIncome.groups.1.categories.1.accounts.0.values.1.total": "0",

@@ -1,4 +1,4 @@
 package report
 
-// nullText stands for none where a text is asked for.
-const nullText = "null"
+// NullText stands for none where a text is asked for.
+const NullText = "null"

@@ -38,7 +38,7 @@ func DrilldownTo(f Selection) Drilldown { return Drilldown{Type: "journalEntryRe
 // CheckCurrency refuses a code that is none with the issue currency; an empty one stands for the team's.
 func CheckCurrency(given string) error {
 	if _, err := money.ParseCurrency(given); given != "" && errors.Is(err, money.ErrCurrency) {
-		return apierr.BadRequest.At(queryIssue("Value is not an active currency code", "currency", "currency"))
+		return apierr.BadRequest.At(QueryIssue("Value is not an active currency code", "currency", "currency"))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, err
 // endpoints are the routes of the reports.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
-	return append(reconciliationEndpoints(),
+	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts without any of them are left out. " +
@@ -87,7 +87,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Gross rents of owners (1099-MISC) and payments to vendors (1099-NEC) of a year, with the thresholds in force. Reportable is what must be " +
 				"filed: amounts from the threshold on, save those of corporations.",
 		}, informationReturns),
-	)
+	}
 }
 
 // liveLedger is a ledger that reports of balances can be read of; the empty one stands for both together.

@@ -83,7 +83,7 @@ func (Occupancy) Enum() []string {
 // Resolve refuses dates that contradict each other, and what no pattern can check.
 func (f Selection) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
-	refuse := func(message, code, name string) { issues = append(issues, queryIssue(message, code, name)) }
+	refuse := func(message, code, name string) { issues = append(issues, QueryIssue(message, code, name)) }
 	if !f.DateRange.IsZero() && (f.StartDate != nil || f.EndDate != nil) {
 		refuse("Dates are given either as a range or by start and end", "dateConflict", "dateRange")
 	}

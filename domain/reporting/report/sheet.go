@@ -129,7 +129,7 @@ func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	}
 	grouping := b.view.grouping()
 	grouping.Party = true
-	b.cells, err = balances(ctx, tx, BalanceFilter{
+	b.cells, err = Balances(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: f.ListingIDs,
 	}, grouping)
 	if err != nil {

@@ -54,7 +54,7 @@ type TrialFilter struct {
 }
 
 // Resolve refuses a period that ends before it starts.
-func (f TrialFilter) Resolve() []apierr.Issue { return f.check() }
+func (f TrialFilter) Resolve() []apierr.Issue { return f.Check() }
 
 type trialInput struct{ TrialFilter }
 
@@ -72,7 +72,7 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 	if err != nil {
 		return nil, err
 	}
-	before, during, err := balancesAround(ctx, tx, BalanceFilter{
+	before, during, err := BalancesAround(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 	}, Grouping{})
 	if err != nil {

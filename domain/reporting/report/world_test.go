@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/posted"
 )
 
 // world is a team with the standard chart, three listings and random postings from November 2025 to April 2026: of both ledgers, every
@@ -30,11 +31,11 @@ const worldDays = 181
 func newWorld(t testing.TB, seed uint64, postings int) *world {
 	t.Helper()
 	w := &world{books: newBooks(t)}
-	w.listings = []id.ID{w.addListing("Cedar"), w.addListing("Birch"), w.addListing("Alder")}
+	w.listings = []id.ID{w.AddListing("Cedar"), w.AddListing("Birch"), w.AddListing("Alder")}
 	random := rand.New(rand.NewPCG(seed, 7))
-	codes := make([]string, 0, len(w.accounts))
+	codes := make([]string, 0, len(w.Accounts))
 	for _, code := range []string{"1000", "1010", "1100", "2000", "2100", "2400", "2900", "4000", "4010", "4100", "5000", "5100", "5200"} {
-		if !w.accounts[code].IsZero() {
+		if !w.Accounts[code].IsZero() {
 			codes = append(codes, code)
 		}
 	}
@@ -44,9 +45,9 @@ func newWorld(t testing.TB, seed uint64, postings int) *world {
 		all[i] = w.posting(random, codes)
 		sources[i] = all[i].SourceID
 	}
-	w.replace(sources, all...)
+	w.Replace(sources, all...)
 	// What is taken back again leaves nothing behind in the balances.
-	w.replace(sources[:postings/10])
+	w.Replace(sources[:postings/10])
 	return w
 }
 
@@ -68,7 +69,7 @@ func (w *world) posting(random *rand.Rand, codes []string) ledger.Posting {
 	var open money.Cents
 	for n := range 2 + random.IntN(3) {
 		l := ledger.Line{
-			Ref: strconv.Itoa(n), AccountID: w.accounts[codes[random.IntN(len(codes))]], CentTotal: money.Cents(random.Int64N(20_000) - 10_000),
+			Ref: strconv.Itoa(n), AccountID: w.Accounts[codes[random.IntN(len(codes))]], CentTotal: money.Cents(random.Int64N(20_000) - 10_000),
 			Party:   []ledger.Party{ledger.NoParty, ledger.Owners, ledger.Manager}[random.IntN(3)],
 			Trigger: []string{ledger.TriggerManual, ledger.TriggerDeposit}[random.IntN(2)],
 		}
@@ -85,7 +86,7 @@ func (w *world) posting(random *rand.Rand, codes []string) ledger.Posting {
 		p.Lines[0].CentTotal++
 		open = 1
 	}
-	p.Lines = append(p.Lines, ledger.Line{Ref: "rest", AccountID: w.accounts["1000"], CentTotal: -open, Trigger: ledger.TriggerManual})
+	p.Lines = append(p.Lines, ledger.Line{Ref: "rest", AccountID: w.Accounts["1000"], CentTotal: -open, Trigger: ledger.TriggerManual})
 	for i := range p.Lines {
 		if p.Lines[i].CentTotal == 0 {
 			p.Lines[i].CentTotal = 1
@@ -93,17 +94,6 @@ func (w *world) posting(random *rand.Rand, codes []string) ledger.Posting {
 		}
 	}
 	return p
-}
-
-func (b *books) addListing(name string) id.ID {
-	listing := id.New(b.DB.Now())
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
-			values (@team, @id, @ref, @name, 'usd', @now, @now)`,
-			db.Args{"team": tx.Team, "id": listing, "ref": listing.String(), "name": name, "now": tx.Now})
-		return err
-	})
-	return listing
 }
 
 // drilled is a figure of a report with the filter behind it.
@@ -145,7 +135,7 @@ func (d *drilled) amount(field string) int64 {
 
 // behind asks for the entries behind a figure and gives their debits and credits.
 func (b *books) behind(filter any) (debit, credit int64) {
-	r := b.Get("/reports/journal-entries?limit=1&" + asQuery(filter)).Want(200)
+	r := b.Get("/reports/journal-entries?limit=1&" + posted.AsQuery(filter)).Want(200)
 	return r.Int("totals.debit"), r.Int("totals.credit")
 }
 

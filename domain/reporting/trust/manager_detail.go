@@ -1,10 +1,11 @@
-package report
+package trust
 
 import (
 	"context"
 	"slices"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -37,14 +38,14 @@ type ManagerAvailable struct {
 
 // ManagerAccount is what the manager's entries on an account come to.
 type ManagerAccount struct {
-	ID          id.ID           `json:"id"`
-	Code        *string         `json:"code"`
-	Name        string          `json:"name"`
-	Type        account.Type    `json:"type"`
-	Category    ManagerCategory `json:"category"`
-	Assignments []string        `json:"assignments"`
-	CentTotal   money.Cents     `json:"centTotal" doc:"Positive raises the manager's balance."`
-	Drilldown   *Drilldown      `json:"drilldown"`
+	ID          id.ID             `json:"id"`
+	Code        *string           `json:"code"`
+	Name        string            `json:"name"`
+	Type        account.Type      `json:"type"`
+	Category    ManagerCategory   `json:"category"`
+	Assignments []string          `json:"assignments"`
+	CentTotal   money.Cents       `json:"centTotal" doc:"Positive raises the manager's balance."`
+	Drilldown   *report.Drilldown `json:"drilldown"`
 	section     SectionID
 }
 
@@ -57,31 +58,31 @@ type ManagerCategory struct {
 
 // ManagerSection is a part of the statement.
 type ManagerSection struct {
-	ID        SectionID        `json:"id"`
-	Name      string           `json:"name"`
-	CentTotal money.Cents      `json:"centTotal"`
-	Drilldown *Drilldown       `json:"drilldown" doc:"Null when there is nothing in it."`
-	Accounts  []ManagerAccount `json:"accounts"`
+	ID        SectionID         `json:"id"`
+	Name      string            `json:"name"`
+	CentTotal money.Cents       `json:"centTotal"`
+	Drilldown *report.Drilldown `json:"drilldown" doc:"Null when there is nothing in it."`
+	Accounts  []ManagerAccount  `json:"accounts"`
 }
 
 // TimingRow is something that keeps the manager's balance and the money that can be drawn apart.
 type TimingRow struct {
 	ID   string `json:"id" enum:"guestReceivables,unassignedGuestMoney,ownerDeficits,dueToFromTrust,fundsHeldElsewhere,trustSurplus,other"`
 	Name string `json:"name"`
-	TrustFigure
+	Figure
 }
 
 // ManagerPeriod selects a manager statement: query parameters, and the body of its export.
 type ManagerPeriod struct {
-	StartAt  Start  `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndAt    End    `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
-	Currency string `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
+	StartAt  report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
+	EndAt    report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	Currency string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
 // Resolve refuses a period that ends before it starts.
 func (f ManagerPeriod) Resolve() []apierr.Issue {
 	if f.EndAt.Before(f.StartAt.Day) {
-		return []apierr.Issue{queryIssue("The period ends before it starts", "dateOrder", "endAt")}
+		return []apierr.Issue{report.QueryIssue("The period ends before it starts", "dateOrder", "endAt")}
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	if err != nil {
 		return nil, err
 	}
-	before, during, err := balancesAround(ctx, tx, r.filter(&f.StartAt.Day, f.EndAt.Day), Grouping{})
+	before, during, err := report.BalancesAround(ctx, tx, r.filter(&f.StartAt.Day, f.EndAt.Day), report.Grouping{})
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +131,13 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 }
 
 // withOpenings adds what adjusted the balance before the first month to what is in it.
-func withOpenings(c *trustChart, before, during []Cell) []Cell {
+func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 	out := slices.Clone(during)
 	for i := range before {
 		if c.section(before[i].AccountID) != SectionAdjustments {
 			continue
 		}
-		at := slices.IndexFunc(out, func(d Cell) bool { return d.AccountID == before[i].AccountID })
+		at := slices.IndexFunc(out, func(d report.Cell) bool { return d.AccountID == before[i].AccountID })
 		if at < 0 {
 			out = append(out, before[i])
 			continue
@@ -148,7 +149,7 @@ func withOpenings(c *trustChart, before, during []Cell) []Cell {
 }
 
 // accounts are the accounts with entries of the manager, in the chart's order.
-func (r *rolling) accounts(m *ManagerMonth, during []Cell) []ManagerAccount {
+func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccount {
 	nets := map[id.ID]money.Cents{}
 	for i := range during {
 		nets[during[i].AccountID] = -during[i].Net()
@@ -161,7 +162,7 @@ func (r *rolling) accounts(m *ManagerMonth, during []Cell) []ManagerAccount {
 			continue
 		}
 		section := r.chart.section(a.ID)
-		behind := Selection{StartDate: &Start{m.StartAt}, EndDate: &End{m.EndAt}, Currency: string(r.currency), AccountIDs: page.Only(a.ID)}
+		behind := report.Selection{StartDate: &report.Start{Day: m.StartAt}, EndDate: &report.End{Day: m.EndAt}, Currency: string(r.currency), AccountIDs: page.Only(a.ID)}
 		if section == SectionAdjustments && m.StartAt == r.first {
 			behind.StartDate = nil
 		}
@@ -201,8 +202,8 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 		}
 	}
 	rows := []TimingRow{{"guestReceivables", "Owed by guests", p.chart.stays(owing, p.behind())}}
-	if unassigned := p.occupancy(Unassigned, nil); unassigned.CentTotal < 0 {
-		rows = append(rows, TimingRow{"unassignedGuestMoney", "Guest money without a reservation", unassigned.TrustFigure})
+	if unassigned := p.occupancy(report.Unassigned, nil); unassigned.CentTotal < 0 {
+		rows = append(rows, TimingRow{"unassignedGuestMoney", "Guest money without a reservation", unassigned.Figure})
 	}
 	rows = append(
 		rows,
@@ -217,7 +218,7 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 
 // deficits are the ownership periods whose owners owe the trust, with what is owed for a time in which nobody owned, which no filter can name
 // beside them.
-func (p *position) deficits(owners []OwnerListing) TrustFigure {
+func (p *position) deficits(owners []OwnerListing) Figure {
 	var sum money.Cents
 	var periods, listings []id.ID
 	for i := range owners {
@@ -231,7 +232,7 @@ func (p *position) deficits(owners []OwnerListing) TrustFigure {
 	}
 	named := len(periods) > 0 && len(periods) <= maxReferences && !slices.Contains(periods, id.Zero)
 	if !named {
-		return TrustFigure{CentTotal: sum}
+		return Figure{CentTotal: sum}
 	}
 	behind := p.behind()
 	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(distinctIDs(listings)...)

@@ -1,10 +1,11 @@
-package report
+package trust
 
 import (
 	"context"
 	"fmt"
 
 	"stayledger/domain/books/bank"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -23,15 +24,15 @@ type BankLeg struct {
 
 // BankAccount is the bank leg of one account beside its books.
 type BankAccount struct {
-	Account             AccountRef  `json:"account"`
-	StatementAt         *day.Day    `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
-	StatementBalance    money.Cents `json:"statementBalance"`
-	DepositsInTransit   money.Cents `json:"depositsInTransit"`
-	OutstandingPayments money.Cents `json:"outstandingPayments"`
-	AdjustedBalance     money.Cents `json:"adjustedBalance"`
-	BookBalance         TrustFigure `json:"bookBalance"`
-	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
-	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
+	Account             report.AccountRef `json:"account"`
+	StatementAt         *day.Day          `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
+	StatementBalance    money.Cents       `json:"statementBalance"`
+	DepositsInTransit   money.Cents       `json:"depositsInTransit"`
+	OutstandingPayments money.Cents       `json:"outstandingPayments"`
+	AdjustedBalance     money.Cents       `json:"adjustedBalance"`
+	BookBalance         Figure            `json:"bookBalance"`
+	Difference          money.Cents       `json:"difference" doc:"Adjusted balance less book balance."`
+	Uncleared           []Uncleared       `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
 
 	records   int64
 	unmatched []bank.Unmatched
@@ -42,7 +43,7 @@ type Uncleared struct {
 	TransactionID *id.ID      `json:"transactionId" doc:"Null for a manual journal."`
 	Date          day.Day     `json:"date"`
 	Description   string      `json:"description"`
-	Booked        TrustFigure `json:"booked"`
+	Booked        Figure      `json:"booked"`
 	Open          money.Cents `json:"open" doc:"The part that is not matched."`
 }
 
@@ -156,7 +157,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 
 func (p *position) uncleared(a *BankAccount, r *unclearedRow) {
 	a.DepositsInTransit, a.OutstandingPayments = r.Transit, r.Outstanding
-	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: TrustFigure{CentTotal: r.Booked}, Open: r.Open}
+	u := Uncleared{TransactionID: r.TransactionID, Date: r.Date, Description: r.Description, Booked: Figure{CentTotal: r.Booked}, Open: r.Open}
 	if r.TransactionID != nil {
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(*r.TransactionID)

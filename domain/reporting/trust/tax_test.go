@@ -1,4 +1,4 @@
-package report_test
+package trust_test
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 func TestSalesTaxLiability(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	alder, birch := b.addListing("Alder"), b.addListing("Birch")
+	alder, birch := b.AddListing("Alder"), b.AddListing("Birch")
 	charge := func(stay, listing id.ID, at string, rent, cleaning, tax int64) {
 		b.book(stay, false, at, dr("2000", cents64(rent+cleaning+tax)).of(stay, listing), cr("4000", cents64(rent)).owners(listing, id.Zero).of(stay, listing),
 			cr("4010", cents64(cleaning)).owners(listing, id.Zero).of(stay, listing), cr("2100", cents64(tax)).of(stay, listing))
@@ -31,7 +31,7 @@ func TestSalesTaxLiability(t *testing.T) {
 	b.book(bill, true, "2026-01-26", dr("5200", 15).owners(birch, id.Zero), cr("2110", 15).of(direct, birch))
 
 	path := "/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01&taxableLineIds="
-	r := b.Get(path + b.accounts["4000"].String() + "," + b.accounts["4010"].String()).Want(200)
+	r := b.Get(path + b.Accounts["4000"].String() + "," + b.Accounts["4010"].String()).Want(200)
 	wantInts(t, r, map[string]int64{
 		"taxableIncomeTotal": 1150 + 1020 + 110, "collectableTaxesTotal": 138 + 50 + 12, "data.0.collectableTaxesTotal": 12,
 		"data.1.taxableIncomeTotal": 2170, "data.1.channels.0.collectableTaxesTotal": 50, "data.1.channels.1.taxableIncomeTotal": 1150,
@@ -44,7 +44,7 @@ func TestSalesTaxLiability(t *testing.T) {
 	if n := b.proves(t, r); n != 2*(1+2+3+3) {
 		t.Errorf("%d figures have a drill-down", n)
 	}
-	rent := path + b.accounts["4000"].String()
+	rent := path + b.Accounts["4000"].String()
 	for filter, want := range map[string][2]int64{
 		"":                                   {2000, 200},
 		"&channels=airbnb":                   {900, 50},
@@ -59,7 +59,7 @@ func TestSalesTaxLiability(t *testing.T) {
 		b.proves(t, r)
 	}
 	// A page shows its stays with the totals of all.
-	paged := b.Get(path + b.accounts["4000"].String() + "&limit=1&page=2").Want(200)
+	paged := b.Get(path + b.Accounts["4000"].String() + "&limit=1&page=2").Want(200)
 	wantInts(t, paged, map[string]int64{
 		"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200, "data.0.taxableIncomeTotal": 1900, "data.0.channels.0.taxableIncomeTotal": 900,
 		"data.0.channels.0.reservations.0.taxableIncome": 900, "pagination.total": 3, "pagination.nextPage": 3,
@@ -80,12 +80,12 @@ func TestSalesTaxLiabilityRefuses(t *testing.T) {
 	t.Parallel()
 	b, other := newTrustBooks(t), newTrustBooks(t)
 	path := "/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01&taxableLineIds="
-	b.Get(path+other.accounts["4000"].String()).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "taxableLineIds.0")
+	b.Get(path+other.Accounts["4000"].String()).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "taxableLineIds.0")
 	b.Get("/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("required", "taxableLineIds")
-	b.Get("/reports/sales-tax-liability?startDate=2026-02&endDate=2026-01&taxableLineIds="+b.accounts["4000"].String()).
+	b.Get("/reports/sales-tax-liability?startDate=2026-02&endDate=2026-01&taxableLineIds="+b.Accounts["4000"].String()).
 		WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endDate")
-	b.Get("/reports/sales-tax-liability?startDate=2026-W1&endDate=2026-01&taxableLineIds=" + b.accounts["4000"].String()).Want(400)
-	empty := b.Get(path + b.accounts["4000"].String()).Want(200)
+	b.Get("/reports/sales-tax-liability?startDate=2026-W1&endDate=2026-01&taxableLineIds=" + b.Accounts["4000"].String()).Want(400)
+	empty := b.Get(path + b.Accounts["4000"].String()).Want(200)
 	if empty.Len("data") != 0 {
 		t.Error("no stays, no rows")
 	}

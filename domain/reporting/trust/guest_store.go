@@ -1,10 +1,11 @@
-package report
+package trust
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -15,7 +16,7 @@ import (
 // guestCell is what stands on the guest accounts for a stay in a listing, or for a posting without a reservation. Settled stays of a status
 // and listing are one cell without a reservation: nothing is open on them, but what was charged and paid is.
 type guestCell struct {
-	Status        Occupancy
+	Status        report.Occupancy
 	Open          bool
 	ReservationID id.ID
 	ListingID     id.ID

@@ -1,9 +1,10 @@
-package report
+package trust
 
 import (
 	"context"
 	"slices"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -11,11 +12,11 @@ import (
 	"stayledger/platform/page"
 )
 
-// TrustByListing is the reconciliation of books and liabilities listing by listing.
-type TrustByListing struct {
+// ByListing is the reconciliation of books and liabilities listing by listing.
+type ByListing struct {
 	Currency   money.Currency  `json:"currency"`
 	Date       day.Day         `json:"date"`
-	Book       TrustFigure     `json:"book" doc:"Book balance of the trust's bank accounts."`
+	Book       Figure          `json:"book" doc:"Book balance of the trust's bank accounts."`
 	CentTotal  money.Cents     `json:"centTotal" doc:"What is held for all listings, and for none, over all pages."`
 	Difference money.Cents     `json:"difference" doc:"Book balance less the total: zero in books that balance."`
 	Data       []ListingTrust  `json:"data" doc:"Listings with an open balance of any kind, by name; last what belongs to no listing."`
@@ -24,42 +25,42 @@ type TrustByListing struct {
 
 // ListingTrust is what the trust holds for a listing. Positive is owed by the trust; the figures add up to the total.
 type ListingTrust struct {
-	ID                 *id.ID         `json:"id" doc:"Null for what belongs to no listing."`
-	Name               *string        `json:"name"`
-	CentTotal          money.Cents    `json:"centTotal"`
-	GuestBalances      GuestSplit     `json:"guestBalances"`
-	DeferredRevenue    TrustFigure    `json:"deferredRevenue"`
-	Taxes              TrustFigure    `json:"taxes"`
-	AccountsPayable    TrustFigure    `json:"accountsPayable"`
-	SecurityDeposits   TrustFigure    `json:"securityDeposits"`
-	DueToFromTrust     TrustFigure    `json:"dueToFromTrust"`
-	OwnerBalances      TrustFigure    `json:"ownerBalances"`
-	Periods            []OwnerPeriod  `json:"periods" doc:"The owners' balance by ownership period and owner."`
-	ManagerBalance     TrustFigure    `json:"managerBalance"`
-	FundsHeldElsewhere TrustFigure    `json:"fundsHeldElsewhere"`
-	TrustSurplus       TrustFigure    `json:"trustSurplus"`
-	Other              TrustFigure    `json:"other"`
-	Warnings           []TrustWarning `json:"warnings"`
+	ID                 *id.ID        `json:"id" doc:"Null for what belongs to no listing."`
+	Name               *string       `json:"name"`
+	CentTotal          money.Cents   `json:"centTotal"`
+	GuestBalances      GuestSplit    `json:"guestBalances"`
+	DeferredRevenue    Figure        `json:"deferredRevenue"`
+	Taxes              Figure        `json:"taxes"`
+	AccountsPayable    Figure        `json:"accountsPayable"`
+	SecurityDeposits   Figure        `json:"securityDeposits"`
+	DueToFromTrust     Figure        `json:"dueToFromTrust"`
+	OwnerBalances      Figure        `json:"ownerBalances"`
+	Periods            []OwnerPeriod `json:"periods" doc:"The owners' balance by ownership period and owner."`
+	ManagerBalance     Figure        `json:"managerBalance"`
+	FundsHeldElsewhere Figure        `json:"fundsHeldElsewhere"`
+	TrustSurplus       Figure        `json:"trustSurplus"`
+	Other              Figure        `json:"other"`
+	Warnings           []Warning     `json:"warnings"`
 }
 
 // ListingTrustFilter selects a reconciliation by listing: query parameters, and the body of its export.
 type ListingTrustFilter struct {
-	TrustFilter
+	Filter
 	ListingIDs page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"List these only, null or unmapped what belongs to none; the totals stay those of all."`
 }
 
-type trustByListingInput struct {
+type byListingInput struct {
 	page.Params
 	ListingTrustFilter
 }
 
-func trustByListing(ctx context.Context, tx *db.Tx, in *trustByListingInput) (*TrustByListing, error) {
-	return ReadTrustByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
+func byListing(ctx context.Context, tx *db.Tx, in *byListingInput) (*ByListing, error) {
+	return ReadByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
 }
 
-// ReadTrustByListing reconciles the page of listings that a valid filter selects.
-func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*TrustByListing, error) {
-	t, err := OpenTrustByListing(ctx, tx, f)
+// ReadByListing reconciles the page of listings that a valid filter selects.
+func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*ByListing, error) {
+	t, err := OpenByListing(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func ReadTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, p
 // ListingTrusts is a reconciliation by listing whose rows are made one by one: each is much larger than what it is made of.
 type ListingTrusts struct {
 	// Head is the report without its rows.
-	Head TrustByListing
+	Head ByListing
 
 	position *position
 	open     []id.ID
@@ -97,9 +98,9 @@ func (t *ListingTrusts) Row(i int) ListingTrust {
 	return row
 }
 
-// OpenTrustByListing reads what the reconciliation by listing that a valid filter selects is made of.
-func OpenTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+// OpenByListing reads what the reconciliation by listing that a valid filter selects is made of.
+func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func OpenTrustByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (
 		return nil, err
 	}
 	slices.SortFunc(t.open, func(a, b id.ID) int { return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b) })
-	t.Head = TrustByListing{Currency: currency, Date: p.date, Book: p.book().TrustFigure, Data: []ListingTrust{}}
+	t.Head = ByListing{Currency: currency, Date: p.date, Book: p.book().Figure, Data: []ListingTrust{}}
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
 			t.Head.CentTotal += cents
@@ -173,7 +174,7 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	behind := p.behind()
 	behind.ListingIDs = page.RefsTo(listingID)
 	var total money.Cents
-	figure := func(claim Claim) TrustFigure {
+	figure := func(claim Claim) Figure {
 		cents := p.byListing[listingKey{claim, listingID}]
 		total += cents
 		return p.chart.figure(claim, cents, behind)
@@ -191,13 +192,13 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	return row
 }
 
-func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *OwnerListing, costs []WarningItem) []TrustWarning {
+func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *OwnerListing, costs []WarningItem) []Warning {
 	found := findings{}
 	if owners != nil {
 		found.owners(owners, p.date)
 	}
 	if row.ManagerBalance.CentTotal < 0 {
-		found.add(WarnNegativeManager, WarningItem{ListingID: row.ID, TrustFigure: row.ManagerBalance})
+		found.add(WarnNegativeManager, WarningItem{ListingID: row.ID, Figure: row.ManagerBalance})
 	}
 	cells := make([]guestCell, 0, len(p.guestsOf[listingID]))
 	for _, i := range p.guestsOf[listingID] {

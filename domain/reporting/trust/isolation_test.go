@@ -1,14 +1,16 @@
-package report_test
+package trust_test
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/api"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -51,7 +53,7 @@ func (b *trustBooks) managing(team id.ID) *api.Server {
 		DB: b.DB, Log: slog.New(slog.DiscardHandler), CursorKey: []byte("test cursor key"), PublicURL: "http://127.0.0.1", Title: "test",
 		Authenticate: func(context.Context, *http.Request, *api.Endpoint) (db.Scope, error) { return scope, nil },
 		Audit:        func(*db.Tx, *api.Endpoint) db.Stmt { return db.Stmt{SQL: "select 1"} },
-	}, report.Part().Endpoints)
+	}, slices.Concat(trust.Part().Endpoints, report.Part().Endpoints))
 }
 
 // Where row-level security lets a second team through, the statements themselves keep to the one that was asked.
@@ -72,7 +74,7 @@ func TestReportsAreOfOneTeam(t *testing.T) {
 	j.Exec(`update team set books_closed_at = '2026-01-10' where team_id = @team`, nil)
 	stay, listing := j.stay.String(), j.villa.String()
 	category := j.Get("/reports/profit-and-loss?startDate=2026&endDate=2026").String("netIncome.groups.0.categories.0.id")
-	rent := j.accounts["4000"].String() + "," + j.mapping("cleaningFee").String()
+	rent := j.Accounts["4000"].String() + "," + j.mapping("cleaningFee").String()
 	paths := []string{
 		"/reports/trial-balance?startDate=2026-01-10&endDate=2026-01-31", "/reports/balance-sheet?date=2026-01-31&view=ledger",
 		"/reports/balance-sheet?date=2026-01-30&view=listing", "/reports/profit-and-loss?startDate=2026-01&endDate=2026-03&view=month",
@@ -101,8 +103,8 @@ func TestReportsAreOfOneTeam(t *testing.T) {
 	j.System(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(
 			ctx,
-			db.Stmt{SQL: `delete from account_assignment where team_id = @team and account_id = @own`, Args: db.Args{"team": twin, "own": j.accounts["1110"]}},
-			db.Stmt{SQL: `update account set id = @other where team_id = @team and id = @own`, Args: db.Args{"team": twin, "own": j.accounts["1110"], "other": foreign[0]}},
+			db.Stmt{SQL: `delete from account_assignment where team_id = @team and account_id = @own`, Args: db.Args{"team": twin, "own": j.Accounts["1110"]}},
+			db.Stmt{SQL: `update account set id = @other where team_id = @team and id = @own`, Args: db.Args{"team": twin, "own": j.Accounts["1110"], "other": foreign[0]}},
 			db.Stmt{SQL: `update reservation_line_mapping set id = @other where team_id = @team and id = @own`, Args: db.Args{"team": twin, "own": j.mapping("tax"), "other": foreign[1]}},
 		)
 	})

@@ -1,4 +1,4 @@
-package report
+package trust
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -34,8 +35,8 @@ type TaxFigures struct {
 
 // TaxDrilldowns lead to the entries behind both amounts.
 type TaxDrilldowns struct {
-	TaxableIncome    *Drilldown `json:"taxableIncome" doc:"Null for a channel whose name a filter cannot say: one with a comma, or with blanks around it."`
-	CollectableTaxes *Drilldown `json:"collectableTaxes" doc:"Null for such a channel, and while the team has no account for lodging taxes."`
+	TaxableIncome    *report.Drilldown `json:"taxableIncome" doc:"Null for a channel whose name a filter cannot say: one with a comma, or with blanks around it."`
+	CollectableTaxes *report.Drilldown `json:"collectableTaxes" doc:"Null for such a channel, and while the team has no account for lodging taxes."`
 }
 
 // TaxListing is a listing's part.
@@ -69,7 +70,7 @@ type TaxReservation struct {
 
 // TaxFilter selects a sales-tax liability report: query parameters, and the body of its export.
 type TaxFilter struct {
-	Period
+	report.Period
 	TaxableLineIDs []id.ID   `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
 	Channels       []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
 	ListingIDs     page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
@@ -77,7 +78,7 @@ type TaxFilter struct {
 }
 
 // Resolve refuses a period that ends before it starts.
-func (f TaxFilter) Resolve() []apierr.Issue { return f.check() }
+func (f TaxFilter) Resolve() []apierr.Issue { return f.Check() }
 
 // notCollected are the transactions that pay tax on rather than charge it.
 func notCollected() []string { return []string{"expense", "transfer", "payout"} }
@@ -124,11 +125,11 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 
 // taxReportOf knows what a valid filter is about.
 func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
-	chart, err := readTrustChart(ctx, tx)
+	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 	if err != nil {
 		return nil, err
 	}
-	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: Selection{
+	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: report.Selection{
 		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
 		NotReservationIDs: page.RefsTo(id.Zero),
 	}}, nil
@@ -162,7 +163,7 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	for i, v := range ids {
 		switch a := found[v]; {
 		case a.IsZero():
-			issue := queryIssue("No account and no mapped line type has this id", "notFound", "taxableLineIds")
+			issue := report.QueryIssue("No account and no mapped line type has this id", "notFound", "taxableLineIds")
 			issue.Path = append(issue.Path, i)
 			issues = append(issues, issue)
 		case !slices.Contains(accounts, a):
@@ -177,7 +178,7 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 
 // lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the manager's fees and markups,
 // unless tax lines of reservations go there too.
-func (c *trustChart) lodgingTaxes() []id.ID {
+func (c *chart) lodgingTaxes() []id.ID {
 	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
 		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines
 	})
@@ -185,7 +186,7 @@ func (c *trustChart) lodgingTaxes() []id.ID {
 
 type taxReport struct {
 	taxes, taxed []id.ID
-	behind       Selection
+	behind       report.Selection
 	// first and last are the places of the page among the rows; listings and stays are what it shows.
 	first, last int64
 	listings    map[id.ID]string
@@ -261,15 +262,15 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 }
 
 // figures are the totals of a level with what is behind them.
-func (r *taxReport) figures(income, taxes money.Cents, behind Selection) TaxFigures {
+func (r *taxReport) figures(income, taxes money.Cents, behind report.Selection) TaxFigures {
 	f := TaxFigures{TaxableIncomeTotal: income, CollectableTaxesTotal: taxes}
 	earned, charged := behind, behind
 	earned.AccountIDs, charged.AccountIDs = page.Only(r.taxed...), page.Only(r.taxes...)
 	charged.NotTransactionTypes = notCollected()
-	d := DrilldownTo(earned)
+	d := report.DrilldownTo(earned)
 	f.Drilldowns.TaxableIncome = &d
 	if len(r.taxes) > 0 {
-		d := DrilldownTo(charged)
+		d := report.DrilldownTo(charged)
 		f.Drilldowns.CollectableTaxes = &d
 	}
 	return f
@@ -305,7 +306,7 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 }
 
 // channel is what the rows of a channel come to, the first of which is at a place among all, with those of the page.
-func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChannel {
+func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) TaxChannel {
 	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
 	var income, taxes money.Cents
 	for i := range rows {
@@ -333,7 +334,7 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind Selection) TaxChanne
 // channelName is what selects the stays of a channel; null selects those of none.
 func channelName(r *taxRow) string {
 	if r.BookingPlatform == nil {
-		return nullText
+		return report.NullText
 	}
 	return *r.BookingPlatform
 }

@@ -1,4 +1,4 @@
-package report_test
+package trust_test
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ func TestManagerStatementOfTheFirstMonth(t *testing.T) {
 func TestAvailableBalance(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	anna, alder, birch := b.contact("Anna"), b.addListing("Alder"), b.addListing("Birch")
+	anna, alder, birch := b.contact("Anna"), b.AddListing("Alder"), b.AddListing("Birch")
 	rich, poor := b.owned(alder, "", "", split{anna, 100_000}), b.owned(birch, "", "", split{anna, 100_000})
 	owing, ahead := b.stayed(alder, "2026-01-02", "2026-01-05", "booked", ""), b.stayed(birch, "2026-02-02", "2026-02-05", "booked", "")
 	book := func(legs ...leg) {

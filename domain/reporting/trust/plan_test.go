@@ -1,4 +1,4 @@
-package report_test
+package trust_test
 
 import (
 	"context"
@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/test/posted"
 )
 
 // guests adds so many stays of a listing, each of which owes what it was charged.
-func (b *books) guests(stays int) {
-	villa := b.addListing("Villa")
+func guests(b *posted.Books, stays int) {
+	villa := b.AddListing("Villa")
 	b.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, guest_name, created_at, updated_at)
 		select @team, id, id::text, @listing, 'booked', '2026-01-01', '2026-01-03', 'usd', 'Guest', now(), now()
 		from (select gen_random_uuid() as id from generate_series(1, @stays::int) offset 0) s`, db.Args{"listing": villa, "stays": stays})
 	b.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, reservation_id, listing_id, trigger_type, created_at)
 		select @team, gen_random_uuid(), r.id, 'code', side.sign::text, 'trust', r.check_in, side.account, side.sign * 100, 'usd', r.id, r.listing_id, 'manual', now()
 		from reservation r, (values (@guests::uuid, 1), (@rent::uuid, -1)) side (account, sign) where r.team_id = @team`,
-		db.Args{"guests": b.accounts["2000"], "rent": b.accounts["4000"]})
+		db.Args{"guests": b.Accounts["2000"], "rent": b.Accounts["4000"]})
 }
 
 // A team that the planner knows to have nothing has thousands of stays: reports that name the stay of each entry look it up by its id, and do
@@ -34,29 +36,29 @@ func TestStaysOfANewTeam(t *testing.T) {
 	}
 	t.Cleanup(d.Close)
 	const stays = 6000
-	before, b := booksIn(t, d), booksIn(t, d)
-	before.guests(stays / 2)
+	before, b := posted.In(t, d), posted.In(t, d)
+	guests(before, stays/2)
 	for _, table := range []string{"reservation", "ledger_entry", "account", "transaction", "listing", "contact"} {
 		before.Exec("analyze "+table, nil)
 	}
-	b.guests(stays)
+	guests(b, stays)
 	scope := b.Scope()
 	scope.Timeout = 2 * time.Second
 	for name, query := range map[string]func(ctx context.Context, tx *db.Tx) (page.Query, error){
 		"guest balances": func(ctx context.Context, tx *db.Tx) (page.Query, error) {
-			q, err := report.GuestQuery(ctx, tx, &report.GuestFilter{})
+			q, err := trust.GuestQuery(ctx, tx, &trust.GuestFilter{})
 			q.Columns = "g.guest_name"
 			return q, err
 		},
 		"taxes": func(ctx context.Context, tx *db.Tx) (page.Query, error) {
-			q, err := report.TaxQuery(ctx, tx, &report.TaxFilter{
-				Period: report.Period{StartDate: report.Start{Day: date("2026-01-01")}, EndDate: report.End{Day: date("2026-01-31")}}, TaxableLineIDs: []id.ID{b.accounts["4000"]},
+			q, err := trust.TaxQuery(ctx, tx, &trust.TaxFilter{
+				Period: report.Period{StartDate: report.Start{Day: date("2026-01-01")}, EndDate: report.End{Day: date("2026-01-31")}}, TaxableLineIDs: []id.ID{b.Accounts["4000"]},
 			})
 			q.Columns = "b.guest_name"
 			return q, err
 		},
 		"entries": func(_ context.Context, tx *db.Tx) (page.Query, error) {
-			q := report.EntryQuery(report.Selection{AccountIDs: page.Only(b.accounts["4000"])})
+			q := report.EntryQuery(report.Selection{AccountIDs: page.Only(b.Accounts["4000"])})
 			q.Columns, q.Args["team"] = "r.guest_name", tx.Team
 			q.From = "ledger_entry e left join reservation r on r.team_id = @team and r.id = e.reservation_id"
 			return q, nil

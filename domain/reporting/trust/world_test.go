@@ -1,4 +1,4 @@
-package report_test
+package trust_test
 
 import (
 	"context"
@@ -13,17 +13,22 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/posted"
 )
+
+func TestMain(m *testing.M) { apitest.Main(m) }
+
+var date = posted.Date
 
 // trustBooks are books whose ledger a test writes line by line.
 type trustBooks struct {
-	*books
+	*posted.Books
 	posted []id.ID
 }
 
 func newTrustBooks(t testing.TB) *trustBooks {
 	t.Helper()
-	b := &trustBooks{books: newBooks(t)}
+	b := &trustBooks{Books: posted.New(t)}
 	b.Exec(`update team set statement_start_at = '2026-01-01' where team_id = @team`, db.Args{})
 	return b
 }
@@ -68,7 +73,7 @@ func (b *trustBooks) transacted(kind, at string, opening bool) id.ID {
 	x := b.newID()
 	b.Exec(`insert into transaction (team_id, id, short_ref, type, date, description, currency, is_opening_balance, account_id, total, created_at, updated_at)
 		values (@team, @id, @ref, @kind, @at::text::date, @kind, 'usd', @opening, @account, 0, now(), now())`,
-		db.Args{"id": x, "ref": x.String(), "kind": kind, "at": at, "opening": opening, "account": b.accounts["1000"]})
+		db.Args{"id": x, "ref": x.String(), "kind": kind, "at": at, "opening": opening, "account": b.Accounts["1000"]})
 	return x
 }
 
@@ -108,7 +113,7 @@ func (b *trustBooks) bookIn(in ledger.Ledger, source id.ID, isTransaction bool, 
 	p := ledger.Posting{SourceID: source, Ledger: in, Status: ledger.Active, TxnAt: date(at), Currency: "usd"}
 	p.TxnCode = fmt.Sprintf("test:%s:%s:%d", source, at, len(b.posted))
 	for i, l := range legs {
-		l.Ref, l.AccountID, l.CentTotal, l.Trigger = strconv.Itoa(i), b.accounts[l.code], l.cents, ledger.TriggerManual
+		l.Ref, l.AccountID, l.CentTotal, l.Trigger = strconv.Itoa(i), b.Accounts[l.code], l.cents, ledger.TriggerManual
 		if isTransaction {
 			l.TransactionID = source
 		}
@@ -120,7 +125,7 @@ func (b *trustBooks) bookIn(in ledger.Ledger, source id.ID, isTransaction bool, 
 	} else {
 		p.SourceID = one
 	}
-	b.replace([]id.ID{one}, p)
+	b.Replace([]id.ID{one}, p)
 	b.posted = append(b.posted, one)
 }
 
@@ -128,11 +133,11 @@ func (b *trustBooks) bookIn(in ledger.Ledger, source id.ID, isTransaction bool, 
 func (b *trustBooks) recorded(at string, cents money.Cents, transactions ...id.ID) id.ID {
 	r := b.newID()
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at) values (@team, @id, @account, @at::text::date, @cents, now(), now())`,
-		db.Args{"id": r, "account": b.accounts["1000"], "at": at, "cents": cents})
+		db.Args{"id": r, "account": b.Accounts["1000"], "at": at, "cents": cents})
 	for _, x := range transactions {
 		b.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 			values (@team, @record, @transaction, @account, @cents, now())`,
-			db.Args{"record": r, "transaction": x, "account": b.accounts["1000"], "cents": cents / money.Cents(len(transactions))})
+			db.Args{"record": r, "transaction": x, "account": b.Accounts["1000"], "cents": cents / money.Cents(len(transactions))})
 	}
 	return r
 }
@@ -140,7 +145,7 @@ func (b *trustBooks) recorded(at string, cents money.Cents, transactions ...id.I
 func (b *trustBooks) stated(at string, balance money.Cents) {
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, type, amount, balance, created_at, updated_at)
 		values (@team, @id, @account, @at::text::date, 'balance', 0, @balance, now(), now())`,
-		db.Args{"id": b.newID(), "account": b.accounts["1000"], "at": at, "balance": balance})
+		db.Args{"id": b.newID(), "account": b.Accounts["1000"], "at": at, "balance": balance})
 }
 
 // figureAt is a figure with its drill-down as found in an answer.
@@ -203,7 +208,7 @@ func (b *trustBooks) proves(t *testing.T, r *apitest.Response) int {
 	r.Into(&answer)
 	figures := figuresOf(t, "", answer, nil)
 	for _, f := range figures {
-		totals := b.Get("/reports/journal-entries?limit=1&" + asQuery(f.filter)).Want(200)
+		totals := b.Get("/reports/journal-entries?limit=1&" + posted.AsQuery(f.filter)).Want(200)
 		net := totals.Int("totals.debit") - totals.Int("totals.credit")
 		want := -f.cents
 		if debitSide.MatchString(f.path) {

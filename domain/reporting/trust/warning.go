@@ -1,4 +1,4 @@
-package report
+package trust
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -48,8 +49,8 @@ func (WarningCode) Enum() []string {
 	}
 }
 
-// TrustWarning is a finding: how often it was made, what it comes to, and where.
-type TrustWarning struct {
+// Warning is a finding: how often it was made, what it comes to, and where.
+type Warning struct {
 	Code     WarningCode   `json:"code"`
 	Severity string        `json:"severity" enum:"error,warning" doc:"error: somebody else's money is or may be gone."`
 	Message  string        `json:"message"`
@@ -66,11 +67,11 @@ type WarningItem struct {
 	TransactionID     *id.ID `json:"transactionId"`
 	AccountID         *id.ID `json:"accountId"`
 	BankRecordID      *id.ID `json:"bankRecordId"`
-	TrustFigure
+	Figure
 
 	// stay is what the drill-down names; it is made for the items that are shown.
 	stay   *stayBalance
-	behind *Selection
+	behind *report.Selection
 }
 
 func messageOf(code WarningCode) (severity, message string) {
@@ -112,15 +113,15 @@ type findings map[WarningCode][]WarningItem
 
 func (f findings) add(code WarningCode, item WarningItem) { f[code] = append(f[code], item) }
 
-func (f findings) warnings(c *trustChart) []TrustWarning {
-	out := []TrustWarning{}
+func (f findings) warnings(c *chart) []Warning {
+	out := []Warning{}
 	for _, name := range WarningCode("").Enum() {
 		code := WarningCode(name)
 		items := f[code]
 		if len(items) == 0 {
 			continue
 		}
-		w := TrustWarning{Code: code, Count: len(items)}
+		w := Warning{Code: code, Count: len(items)}
 		w.Severity, w.Message = messageOf(code)
 		for i := range items {
 			w.Total += items[i].CentTotal
@@ -131,7 +132,7 @@ func (f findings) warnings(c *trustChart) []TrustWarning {
 		w.Items = items[:min(len(items), warningItems)]
 		for i := range w.Items {
 			if item := &w.Items[i]; item.stay != nil {
-				item.TrustFigure = c.stays([]stayBalance{*item.stay}, *item.behind)
+				item.Figure = c.stays([]stayBalance{*item.stay}, *item.behind)
 			}
 		}
 		out = append(out, w)
@@ -143,7 +144,7 @@ func (f findings) warnings(c *trustChart) []TrustWarning {
 func (f findings) owners(l *OwnerListing, date day.Day) {
 	for i := range l.Periods {
 		p := &l.Periods[i]
-		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, TrustFigure: p.TrustFigure}
+		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, Figure: p.Figure}
 		switch {
 		case p.ID == nil && p.ownerless != nil:
 			f[WarnNobodysBalance] = append(f[WarnNobodysBalance], p.ownerless...)
@@ -161,15 +162,15 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 }
 
 // guests finds what is wrong with the balances of stays; behind selects the entries that the cells are made of.
-func (f findings) guests(cells []guestCell, behind Selection) {
+func (f findings) guests(cells []guestCell, behind report.Selection) {
 	for _, s := range stayBalances(cells) {
 		item := WarningItem{
-			ListingID: idOrNil(s.listingID), ReservationID: &s.reservationID, TrustFigure: TrustFigure{CentTotal: s.total}, stay: &s, behind: &behind,
+			ListingID: idOrNil(s.listingID), ReservationID: &s.reservationID, Figure: Figure{CentTotal: s.total}, stay: &s, behind: &behind,
 		}
 		switch {
-		case s.status == Departed:
+		case s.status == report.Departed:
 			f.add(WarnDepartedGuest, item)
-		case s.status == Upcoming && s.total < 0:
+		case s.status == report.Upcoming && s.total < 0:
 			f.add(WarnUpcomingDebit, item)
 		}
 	}
@@ -181,16 +182,16 @@ func (f findings) banks(leg *BankLeg) {
 		a := &leg.Accounts[i]
 		if a.records == 0 {
 			if a.BookBalance.CentTotal != 0 {
-				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, TrustFigure: a.BookBalance})
+				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, Figure: a.BookBalance})
 			}
 			continue
 		}
 		for j := range a.unmatched {
 			u := &a.unmatched[j]
-			f.add(WarnUnmatchedRecords, WarningItem{AccountID: &a.Account.ID, BankRecordID: &u.ID, TrustFigure: TrustFigure{CentTotal: u.Open}})
+			f.add(WarnUnmatchedRecords, WarningItem{AccountID: &a.Account.ID, BankRecordID: &u.ID, Figure: Figure{CentTotal: u.Open}})
 		}
 		if a.Difference != 0 {
-			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, TrustFigure: TrustFigure{CentTotal: a.Difference}})
+			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, Figure: Figure{CentTotal: a.Difference}})
 		}
 	}
 }
@@ -202,7 +203,7 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 	if len(accounts) == 0 {
 		return nil
 	}
-	cells, err := balances(ctx, tx, BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: nobody}, Grouping{})
+	cells, err := report.Balances(ctx, tx, report.BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: report.Nobody}, report.Grouping{})
 	if err != nil {
 		return err
 	}
@@ -212,9 +213,9 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 			continue
 		}
 		behind := p.behind()
-		behind.Ledger, behind.Party, behind.AccountIDs = "", nobody, page.Only(cells[i].AccountID)
-		d := DrilldownTo(behind)
-		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, TrustFigure: TrustFigure{CentTotal: cents, Drilldown: &d}})
+		behind.Ledger, behind.Party, behind.AccountIDs = "", report.Nobody, page.Only(cells[i].AccountID)
+		d := report.DrilldownTo(behind)
+		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, Figure: Figure{CentTotal: cents, Drilldown: &d}})
 	}
 	return nil
 }
@@ -248,8 +249,8 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		}
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(r.TransactionID)
-		d := DrilldownTo(behind)
-		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, TrustFigure: TrustFigure{CentTotal: r.Missing, Drilldown: &d}})
+		d := report.DrilldownTo(behind)
+		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, Figure: Figure{CentTotal: r.Missing, Drilldown: &d}})
 	}
 	return nil
 }
@@ -278,11 +279,11 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 	for i := range rows {
 		r := &rows[i]
 		behind := p.behind()
-		behind.StartDate = &Start{p.date.FirstOfMonth()}
+		behind.StartDate = &report.Start{Day: p.date.FirstOfMonth()}
 		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), page.RefsTo(r.TransactionID), page.RefsTo(r.ListingID)
-		d := DrilldownTo(behind)
+		d := report.DrilldownTo(behind)
 		f.add(WarnOperatingCost, WarningItem{
-			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, TrustFigure: TrustFigure{CentTotal: r.Total, Drilldown: &d},
+			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, Figure: Figure{CentTotal: r.Total, Drilldown: &d},
 		})
 	}
 	return nil

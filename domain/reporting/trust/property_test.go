@@ -1,4 +1,4 @@
-package report_test
+package trust_test
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func newRandomBooks(t *testing.T) *randomBooks {
 	t.Helper()
 	b := &randomBooks{trustBooks: newTrustBooks(t)}
 	b.contacts = []id.ID{b.contact("Anna"), b.contact("Ben"), b.contact("Chris")}
-	alder, birch := b.addListing("Alder"), b.addListing("Birch")
+	alder, birch := b.AddListing("Alder"), b.AddListing("Birch")
 	b.listings = []id.ID{alder, birch, id.Zero}
 	b.periods = []id.ID{
 		b.owned(alder, "", "2026-02-01", split{b.contacts[0], 33_333}, split{b.contacts[1], 66_667}),
@@ -60,7 +60,7 @@ func (b *randomBooks) draw(t *rapid.T) {
 		var open money.Cents
 		for i := range rapid.IntRange(1, 4).Draw(t, "lines") {
 			l := ledger.Line{
-				Ref: strconv.Itoa(i), AccountID: b.accounts[rapid.SampledFrom(codesOfTrust).Draw(t, "account")], Trigger: ledger.TriggerManual,
+				Ref: strconv.Itoa(i), AccountID: b.Accounts[rapid.SampledFrom(codesOfTrust).Draw(t, "account")], Trigger: ledger.TriggerManual,
 				CentTotal: money.Cents(rapid.Int64Range(1, 99_999).Draw(t, "cents")), ListingID: rapid.SampledFrom(b.listings).Draw(t, "listing"),
 				Party:         rapid.SampledFrom([]ledger.Party{ledger.NoParty, ledger.Owners, ledger.Manager}).Draw(t, "party"),
 				ReservationID: rapid.SampledFrom(b.stays).Draw(t, "stay"), ContactID: rapid.SampledFrom(append(b.contacts, id.Zero)).Draw(t, "contact"),
@@ -75,7 +75,7 @@ func (b *randomBooks) draw(t *rapid.T) {
 			p.Lines = append(p.Lines, l)
 		}
 		if open != 0 {
-			p.Lines = append(p.Lines, ledger.Line{Ref: "rest", AccountID: b.accounts["1000"], CentTotal: -open, Trigger: ledger.TriggerManual})
+			p.Lines = append(p.Lines, ledger.Line{Ref: "rest", AccountID: b.Accounts["1000"], CentTotal: -open, Trigger: ledger.TriggerManual})
 		}
 		if of >= 0 {
 			for i := range p.Lines {
@@ -88,7 +88,7 @@ func (b *randomBooks) draw(t *rapid.T) {
 		all = append(all, p)
 		b.posted = append(b.posted, p.SourceID)
 	}
-	b.replace(append(gone, b.posted...), all...)
+	b.Replace(append(gone, b.posted...), all...)
 }
 
 // periodOf is one of the listing's ownership periods, or none; entries never name another listing's.
@@ -244,7 +244,7 @@ func TestDrilldownsOfRandomBooks(t *testing.T) {
 			"/reports/trust-reconciliation?date=2026-01-31", "/reports/trust-reconciliation/by-listing?date=2026-02-12",
 			"/reports/guest-balances?date=2026-02-20", "/reports/manager-statements/detail?startAt=2026-01&endAt=2026-02",
 			"/reports/manager-statements?limit=250&year=2026",
-			"/reports/sales-tax-liability?startDate=2026&endDate=2026&taxableLineIds=" + b.accounts["4000"].String(),
+			"/reports/sales-tax-liability?startDate=2026&endDate=2026&taxableLineIds=" + b.Accounts["4000"].String(),
 		} {
 			b.proves(t, b.Get(path).Want(200))
 		}

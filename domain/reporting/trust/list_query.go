@@ -1,9 +1,10 @@
-package report
+package trust
 
 import (
 	"context"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -13,11 +14,11 @@ import (
 // listing_name, reservation_id, txn_code, guest_name, confirmation_code, booking_platform, check_in, check_out, booked_at, cancelled_at,
 // transaction_ref, transaction_date, description, charges, payments, as_of and currency.
 func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return page.Query{}, err
 	}
-	chart, err := readTrustChart(ctx, tx)
+	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return page.Query{}, err
 	}
@@ -75,12 +76,12 @@ func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Q
 	if err != nil {
 		return page.Query{}, err
 	}
-	behind, _ := r.chart.selection(ClaimManager, Selection{EndDate: &f.EndAt, Currency: string(r.currency)})
+	behind, _ := r.chart.selection(ClaimManager, report.Selection{EndDate: &f.EndAt, Currency: string(r.currency)})
 	if f.StartAt.Day != r.first {
 		behind.StartDate = &f.StartAt
-		return EntryQuery(behind), nil
+		return report.EntryQuery(behind), nil
 	}
-	q := EntryQuery(behind)
+	q := report.EntryQuery(behind)
 	q.And("(e.txn_at >= @opening or e.account_id = any(@adjusting::uuid[]))", db.Args{"opening": r.first, "adjusting": r.adjusting()})
 	return q, nil
 }

@@ -1,9 +1,10 @@
-package report
+package trust
 
 import (
 	"context"
 	"slices"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -13,35 +14,35 @@ import (
 
 // GuestBalances are what guests have paid ahead and what they owe on a day, by where they are in their stay.
 type GuestBalances struct {
-	Currency   money.Currency  `json:"currency"`
-	Date       day.Day         `json:"date"`
-	Total      money.Cents     `json:"total" doc:"Positive: money held for guests; negative: guests owe it."`
-	Charges    money.Cents     `json:"charges"`
-	Payments   money.Cents     `json:"payments"`
-	Drilldown  *Drilldown      `json:"drilldown" doc:"The entries behind the total; charges and payments are those without and with a transaction."`
-	Data       []GuestGroup    `json:"data" doc:"The groups with listed reservations; totals are those of all pages, settled stays included."`
-	Aging      []GuestAge      `json:"aging" doc:"What departed guests owe, by days since departure."`
-	Pagination page.Pagination `json:"pagination" doc:"Counts reservations."`
+	Currency   money.Currency    `json:"currency"`
+	Date       day.Day           `json:"date"`
+	Total      money.Cents       `json:"total" doc:"Positive: money held for guests; negative: guests owe it."`
+	Charges    money.Cents       `json:"charges"`
+	Payments   money.Cents       `json:"payments"`
+	Drilldown  *report.Drilldown `json:"drilldown" doc:"The entries behind the total; charges and payments are those without and with a transaction."`
+	Data       []GuestGroup      `json:"data" doc:"The groups with listed reservations; totals are those of all pages, settled stays included."`
+	Aging      []GuestAge        `json:"aging" doc:"What departed guests owe, by days since departure."`
+	Pagination page.Pagination   `json:"pagination" doc:"Counts reservations."`
 }
 
 // GuestFigures are the amounts that every level of the report has.
 type GuestFigures struct {
-	Total      money.Cents     `json:"total" doc:"Payments less charges: positive is held for the guest, negative is owed."`
-	Charges    money.Cents     `json:"charges"`
-	Payments   money.Cents     `json:"payments"`
-	Drilldown  *Drilldown      `json:"drilldown"`
-	Drilldowns GuestDrilldowns `json:"drilldowns"`
+	Total      money.Cents       `json:"total" doc:"Payments less charges: positive is held for the guest, negative is owed."`
+	Charges    money.Cents       `json:"charges"`
+	Payments   money.Cents       `json:"payments"`
+	Drilldown  *report.Drilldown `json:"drilldown"`
+	Drilldowns GuestDrilldowns   `json:"drilldowns"`
 }
 
 // GuestDrilldowns lead to the entries behind charges and payments.
 type GuestDrilldowns struct {
-	Charges  *Drilldown `json:"charges"`
-	Payments *Drilldown `json:"payments"`
+	Charges  *report.Drilldown `json:"charges"`
+	Payments *report.Drilldown `json:"payments"`
 }
 
 // GuestGroup are the guests of one status.
 type GuestGroup struct {
-	Status Occupancy `json:"status"`
+	Status report.Occupancy `json:"status"`
 	GuestFigures
 	Listings []GuestListing `json:"listings"`
 }
@@ -75,10 +76,10 @@ type GuestReservation struct {
 
 // GuestAge is what guests owe who departed some time ago.
 type GuestAge struct {
-	Bucket    string      `json:"bucket" enum:"0-30,31-60,61-90,90+" doc:"Days since departure."`
-	Count     int         `json:"count" doc:"Stays."`
-	CentTotal money.Cents `json:"centTotal" doc:"Positive."`
-	Drilldown *Drilldown  `json:"drilldown" doc:"Null when more than 1000 stays are behind it."`
+	Bucket    string            `json:"bucket" enum:"0-30,31-60,61-90,90+" doc:"Days since departure."`
+	Count     int               `json:"count" doc:"Stays."`
+	CentTotal money.Cents       `json:"centTotal" doc:"Positive."`
+	Drilldown *report.Drilldown `json:"drilldown" doc:"Null when more than 1000 stays are behind it."`
 }
 
 // GuestFilter selects guest balances: query parameters, and the body of their export.
@@ -103,11 +104,11 @@ func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalanc
 
 // ReadGuestBalances reads the page of guest balances that a valid filter selects.
 func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
-	chart, err := readTrustChart(ctx, tx)
+	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 	return out, nil
 }
 
-func (f *GuestFilter) selection(chart *trustChart, date day.Day, currency money.Currency) *guestSelection {
+func (f *GuestFilter) selection(chart *chart, date day.Day, currency money.Currency) *guestSelection {
 	return &guestSelection{
 		accounts: chart.of(ClaimGuests), date: date, currency: currency, listingIDs: f.ListingIDs, channels: f.Channels, search: f.Search,
 		settled: f.IncludeSettled,
@@ -139,24 +140,24 @@ func (f *GuestFilter) selection(chart *trustChart, date day.Day, currency money.
 }
 
 // only is the group asked for; empty for all.
-func (f *GuestFilter) only() Occupancy {
+func (f *GuestFilter) only() report.Occupancy {
 	if f.OccupancyStatus == "all" {
 		return ""
 	}
-	return Occupancy(f.OccupancyStatus)
+	return report.Occupancy(f.OccupancyStatus)
 }
 
 // behind selects the entries of all guest balances that the filter is about.
-func (f *GuestFilter) behind(date day.Day, currency money.Currency) Selection {
-	return Selection{EndDate: &End{date}, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs}
+func (f *GuestFilter) behind(date day.Day, currency money.Currency) report.Selection {
+	return report.Selection{EndDate: &report.End{Day: date}, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs}
 }
 
 // guestReport arranges cells.
 type guestReport struct {
-	chart  *trustChart
-	behind Selection
+	chart  *chart
+	behind report.Selection
 	// only is the group asked for; empty for all.
-	only Occupancy
+	only report.Occupancy
 }
 
 func (g *guestReport) wanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
@@ -173,7 +174,7 @@ func (g *guestReport) listed(cells []guestCell) []*guestCell {
 }
 
 // sum is what cells come to, with the entries that a selection has.
-func (g *guestReport) sum(charges, payments money.Cents, behind Selection) GuestFigures {
+func (g *guestReport) sum(charges, payments money.Cents, behind report.Selection) GuestFigures {
 	figures := GuestFigures{Charges: charges, Payments: payments, Total: payments - charges}
 	all, ok := g.chart.selection(ClaimGuests, behind)
 	if !ok {
@@ -181,14 +182,14 @@ func (g *guestReport) sum(charges, payments money.Cents, behind Selection) Guest
 	}
 	charged, paid := all, all
 	charged.TransactionIDs, paid.NotTransactionIDs = page.RefsTo(id.Zero), page.RefsTo(id.Zero)
-	total, charge, payment := DrilldownTo(all), DrilldownTo(charged), DrilldownTo(paid)
+	total, charge, payment := report.DrilldownTo(all), report.DrilldownTo(charged), report.DrilldownTo(paid)
 	figures.Drilldown, figures.Drilldowns = &total, GuestDrilldowns{&charge, &payment}
 	return figures
 }
 
 // groupKey names a group, or a listing in it.
 type groupKey struct {
-	status  Occupancy
+	status  report.Occupancy
 	listing id.ID
 	whole   bool
 }
@@ -241,7 +242,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 }
 
 // row is a listed cell.
-func (g *guestReport) row(c *guestCell, d *guestDetail, behind Selection) GuestReservation {
+func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection) GuestReservation {
 	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = page.RefsTo(c.ReservationID), c.TxnCode, "", nil
 	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
 	if d == nil {
@@ -262,7 +263,7 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 	ages := []GuestAge{{Bucket: "0-30"}, {Bucket: "31-60"}, {Bucket: "61-90"}, {Bucket: "90+"}}
 	owing := make([][]stayBalance, len(ages))
 	for _, s := range stayBalances(cells) {
-		if g.only != "" && g.only != s.status || s.status != Departed || s.total >= 0 {
+		if g.only != "" && g.only != s.status || s.status != report.Departed || s.total >= 0 {
 			continue
 		}
 		at := 0
@@ -287,7 +288,7 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 type stayBalance struct {
 	reservationID id.ID
 	listingID     id.ID
-	status        Occupancy
+	status        report.Occupancy
 	checkOut      *day.Day
 	total         money.Cents
 }
@@ -313,7 +314,7 @@ func stayBalances(cells []guestCell) []stayBalance {
 }
 
 // stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can name.
-func (c *trustChart) stays(stays []stayBalance, behind Selection) TrustFigure {
+func (c *chart) stays(stays []stayBalance, behind report.Selection) Figure {
 	var sum money.Cents
 	named := make([]id.ID, len(stays))
 	for i := range stays {
@@ -321,7 +322,7 @@ func (c *trustChart) stays(stays []stayBalance, behind Selection) TrustFigure {
 		named[i] = stays[i].reservationID
 	}
 	if len(stays) == 0 || len(stays) > maxReferences {
-		return TrustFigure{CentTotal: sum}
+		return Figure{CentTotal: sum}
 	}
 	behind.OccupancyStatus, behind.Channels, behind.ReservationIDs = "", nil, page.RefsTo(named...)
 	return c.figure(ClaimGuests, sum, behind)

@@ -1,10 +1,11 @@
-package report
+package trust
 
 import (
 	"context"
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -15,7 +16,7 @@ import (
 // position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a liability, so the bank, which
 // is what the trust has, is negative, and all claims together are zero.
 type position struct {
-	chart    *trustChart
+	chart    *chart
 	date     day.Day
 	currency money.Currency
 
@@ -40,7 +41,7 @@ type listingKey struct {
 // readPosition adds up the books by claim, account and listing. Listings cost as many rows as they have accounts with entries; a reader that
 // does not need them does without.
 func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.Currency, byListing bool) (*position, error) {
-	c, err := readTrustChart(ctx, tx)
+	c, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.C
 		chart: c, date: date, currency: currency,
 		byClaim: map[Claim]money.Cents{}, byAccount: map[accountKey]money.Cents{}, byListing: map[listingKey]money.Cents{},
 	}
-	sums, err := balances(ctx, tx, BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: currency, To: date}, Grouping{Party: true, Listing: byListing})
+	sums, err := report.Balances(ctx, tx, report.BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: currency, To: date}, report.Grouping{Party: true, Listing: byListing})
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +74,12 @@ func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.C
 }
 
 // behind selects the entries up to the day.
-func (p *position) behind() Selection {
-	return Selection{EndDate: &End{p.date}, Currency: string(p.currency), Ledger: ledger.Trust}
+func (p *position) behind() report.Selection {
+	return report.Selection{EndDate: &report.End{Day: p.date}, Currency: string(p.currency), Ledger: ledger.Trust}
 }
 
 // figure is what a claim comes to.
-func (p *position) figure(claim Claim) TrustFigure {
+func (p *position) figure(claim Claim) Figure {
 	return p.chart.figure(claim, p.byClaim[claim], p.behind())
 }
 
@@ -99,7 +100,7 @@ func (p *position) banks() []id.ID {
 }
 
 // occupancy is what is held for the guests of a status, a listing's when one is given.
-func (p *position) occupancy(status Occupancy, listingID *id.ID) GuestFigure {
+func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFigure {
 	behind := p.behind()
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
@@ -107,8 +108,8 @@ func (p *position) occupancy(status Occupancy, listingID *id.ID) GuestFigure {
 	cells, total := p.guestsAt(status, listingID)
 	whole := behind
 	whole.OccupancyStatus = status
-	out := GuestFigure{TrustFigure: p.chart.figure(ClaimGuests, total, whole)}
-	if status == Unassigned {
+	out := GuestFigure{Figure: p.chart.figure(ClaimGuests, total, whole)}
+	if status == report.Unassigned {
 		return out
 	}
 	var deposits, receivables []stayBalance
@@ -125,7 +126,7 @@ func (p *position) occupancy(status Occupancy, listingID *id.ID) GuestFigure {
 }
 
 // guestsAt are the guest cells of a status, a listing's when one is given, and what they come to.
-func (p *position) guestsAt(status Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
+func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
 	add := func(c *guestCell) {
 		if c.Status == status {
 			cells = append(cells, *c)
@@ -145,17 +146,17 @@ func (p *position) guestsAt(status Occupancy, listingID *id.ID) (cells []guestCe
 }
 
 // split parts guest balances by status.
-func (p *position) split(whole TrustFigure, listingID *id.ID) GuestSplit {
+func (p *position) split(whole Figure, listingID *id.ID) GuestSplit {
 	return GuestSplit{
-		TrustFigure: whole,
-		Departed:    p.occupancy(Departed, listingID), InHouse: p.occupancy(InHouse, listingID), Upcoming: p.occupancy(Upcoming, listingID),
-		Cancelled: p.occupancy(Cancelled, listingID), Unassigned: p.occupancy(Unassigned, listingID),
+		Figure:   whole,
+		Departed: p.occupancy(report.Departed, listingID), InHouse: p.occupancy(report.InHouse, listingID), Upcoming: p.occupancy(report.Upcoming, listingID),
+		Cancelled: p.occupancy(report.Cancelled, listingID), Unassigned: p.occupancy(report.Unassigned, listingID),
 	}
 }
 
 // GuestSplit are the net balances of guests by where they are in their stay.
 type GuestSplit struct {
-	TrustFigure
+	Figure
 	Departed   GuestFigure `json:"departed"`
 	InHouse    GuestFigure `json:"inHouse"`
 	Upcoming   GuestFigure `json:"upcoming"`
@@ -165,9 +166,9 @@ type GuestSplit struct {
 
 // GuestFigure is what is held for the guests of a status, net; Deposits and Receivables are its stays with money held and money owed.
 type GuestFigure struct {
-	TrustFigure
-	Deposits    *TrustFigure `json:"deposits" doc:"Null for unassigned money."`
-	Receivables *TrustFigure `json:"receivables" doc:"Negative; null for unassigned money."`
+	Figure
+	Deposits    *Figure `json:"deposits" doc:"Null for unassigned money."`
+	Receivables *Figure `json:"receivables" doc:"Negative; null for unassigned money."`
 }
 
 // dateOr is the day given, or today.

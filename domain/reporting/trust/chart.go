@@ -1,4 +1,4 @@
-package report
+package trust
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -51,14 +52,14 @@ func nobodys() []Claim {
 	}
 }
 
-// TrustFigure is an amount with the entries behind it.
-type TrustFigure struct {
-	CentTotal money.Cents `json:"centTotal"`
-	Drilldown *Drilldown  `json:"drilldown" doc:"The entries that add up to the amount; null when no filter can name them."`
+// Figure is an amount with the entries behind it.
+type Figure struct {
+	CentTotal money.Cents       `json:"centTotal"`
+	Drilldown *report.Drilldown `json:"drilldown" doc:"The entries that add up to the amount; null when no filter can name them."`
 }
 
-// trustAccount is an account as the reconciliation sees it.
-type trustAccount struct {
+// charted is an account as the reconciliation sees it.
+type charted struct {
 	ID              id.ID
 	Code            *string
 	Name            string
@@ -72,23 +73,25 @@ type trustAccount struct {
 	BankingCurrency *string
 }
 
-func (a *trustAccount) plays(part account.Assignment) bool {
+func (a *charted) plays(part account.Assignment) bool {
 	return slices.Contains(a.Assignments, string(part))
 }
 
-func (a *trustAccount) ref() AccountRef { return AccountRef{ID: a.ID, Code: a.Code, Name: a.Name} }
+func (a *charted) ref() report.AccountRef {
+	return report.AccountRef{ID: a.ID, Code: a.Code, Name: a.Name}
+}
 
-// trustChart knows which claim an account stands for.
-type trustChart struct {
-	accounts []trustAccount
-	at       map[id.ID]*trustAccount
+// chart knows which claim an account stands for.
+type chart struct {
+	accounts []charted
+	at       map[id.ID]*charted
 	claims   map[id.ID]Claim
 	// standing are the accounts that stand for a claim.
 	standing map[Claim][]id.ID
 }
 
-func readTrustChart(ctx context.Context, tx *db.Tx) (*trustChart, error) {
-	accounts, err := db.Select[trustAccount](ctx, tx, `
+func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
+	accounts, err := db.Select[charted](ctx, tx, `
 		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category, a.banking_currency,
 			array(select s.assignment from account_assignment s where s.team_id = @team and s.account_id = a.id order by 1) as assignments,
 			exists (select from reservation_line_mapping m where m.team_id = @team and m.account_id = a.id and m.line_type = 'tax') as tax_lines
@@ -97,11 +100,11 @@ func readTrustChart(ctx context.Context, tx *db.Tx) (*trustChart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
-	return newTrustChart(accounts), nil
+	return newChart(accounts), nil
 }
 
-func newTrustChart(accounts []trustAccount) *trustChart {
-	c := &trustChart{accounts: accounts, at: map[id.ID]*trustAccount{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
+func newChart(accounts []charted) *chart {
+	c := &chart{accounts: accounts, at: map[id.ID]*charted{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
 	var guests, taxes id.ID
 	for i := range accounts {
 		a := &accounts[i]
@@ -124,7 +127,7 @@ func newTrustChart(accounts []trustAccount) *trustChart {
 
 // claimOf is what an account stands for when its entries are nobody's. Taxes and security deposits have no part that an account could play:
 // an account counts as one by its category, that of the sales tax and that of the guest deposits.
-func claimOf(a *trustAccount, guests, taxes id.ID) Claim {
+func claimOf(a *charted, guests, taxes id.ID) Claim {
 	switch {
 	case a.Type == account.TypeBank:
 		return ClaimBank
@@ -154,7 +157,7 @@ func claimOf(a *trustAccount, guests, taxes id.ID) Claim {
 }
 
 // claim is whose the entries of an account and party are.
-func (c *trustChart) claim(accountID id.ID, party ledger.Party) Claim {
+func (c *chart) claim(accountID id.ID, party ledger.Party) Claim {
 	own := c.claims[accountID]
 	switch {
 	case own == ClaimBank || own == ClaimGuests:
@@ -171,7 +174,7 @@ func (c *trustChart) claim(accountID id.ID, party ledger.Party) Claim {
 }
 
 // of are the accounts that stand for claims; never nil, and the caller's own.
-func (c *trustChart) of(claims ...Claim) []id.ID {
+func (c *chart) of(claims ...Claim) []id.ID {
 	ids := []id.ID{}
 	for _, claim := range claims {
 		ids = append(ids, c.standing[claim]...)
@@ -180,7 +183,7 @@ func (c *trustChart) of(claims ...Claim) []id.ID {
 }
 
 // selection narrows a selection of trust entries to those of a claim; false when no entry can be among them.
-func (c *trustChart) selection(claim Claim, f Selection) (Selection, bool) {
+func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bool) {
 	f.Ledger = ledger.Trust
 	switch claim {
 	case ClaimOwners, ClaimManager:
@@ -195,7 +198,7 @@ func (c *trustChart) selection(claim Claim, f Selection) (Selection, bool) {
 		return f, true
 	case ClaimBank, ClaimGuests:
 	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere, ClaimSurplus, ClaimOther:
-		f.Party = nobody
+		f.Party = report.Nobody
 	}
 	if f.AccountIDs == nil {
 		f.AccountIDs = page.Only(c.of(claim)...)
@@ -204,17 +207,17 @@ func (c *trustChart) selection(claim Claim, f Selection) (Selection, bool) {
 }
 
 // figure is an amount of a claim with its drill-down.
-func (c *trustChart) figure(claim Claim, cents money.Cents, f Selection) TrustFigure {
+func (c *chart) figure(claim Claim, cents money.Cents, f report.Selection) Figure {
 	behind, ok := c.selection(claim, f)
 	if !ok {
-		return TrustFigure{CentTotal: cents}
+		return Figure{CentTotal: cents}
 	}
-	d := DrilldownTo(behind)
-	return TrustFigure{cents, &d}
+	d := report.DrilldownTo(behind)
+	return Figure{cents, &d}
 }
 
 // expenses are the accounts of costs.
-func (c *trustChart) expenses() []id.ID {
+func (c *chart) expenses() []id.ID {
 	ids := []id.ID{}
 	for i := range c.accounts {
 		if c.accounts[i].Classification == account.Expense {

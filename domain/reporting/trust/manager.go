@@ -1,4 +1,4 @@
-package report
+package trust
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -33,12 +34,12 @@ func (f *ManagerFinancials) complete() {
 
 // ManagerDrilldowns lead to the entries behind the figures; null where no account has any.
 type ManagerDrilldowns struct {
-	BalanceStart *Drilldown `json:"balanceStart"`
-	NetRevenue   *Drilldown `json:"netRevenue"`
-	Expenses     *Drilldown `json:"expenses"`
-	Adjustments  *Drilldown `json:"adjustments"`
-	Transfers    *Drilldown `json:"transfers"`
-	BalanceEnd   *Drilldown `json:"balanceEnd"`
+	BalanceStart *report.Drilldown `json:"balanceStart"`
+	NetRevenue   *report.Drilldown `json:"netRevenue"`
+	Expenses     *report.Drilldown `json:"expenses"`
+	Adjustments  *report.Drilldown `json:"adjustments"`
+	Transfers    *report.Drilldown `json:"transfers"`
+	BalanceEnd   *report.Drilldown `json:"balanceEnd"`
 }
 
 // ManagerMonth is the manager statement of a month.
@@ -68,7 +69,7 @@ func (SectionID) Enum() []string {
 }
 
 // section is where the manager's entries on an account are shown.
-func (c *trustChart) section(accountID id.ID) SectionID {
+func (c *chart) section(accountID id.ID) SectionID {
 	switch a := c.at[accountID]; {
 	case a == nil:
 		return SectionAdjustments
@@ -98,18 +99,18 @@ func (f *ManagerFinancials) add(s SectionID, cents money.Cents) {
 
 // rolling knows the manager's entries: those of the party in the trust ledger, bank and guest accounts aside.
 type rolling struct {
-	chart    *trustChart
+	chart    *chart
 	currency money.Currency
 	// first is the first month of the statements, whose adjustments take in what is dated before.
 	first day.Day
 }
 
 func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error) {
-	currency, err := Currency(ctx, tx, given)
+	currency, err := report.Currency(ctx, tx, given)
 	if err != nil {
 		return nil, err
 	}
-	c, err := readTrustChart(ctx, tx)
+	c, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +125,12 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 	return r, nil
 }
 
-func (r *rolling) filter(from *day.Day, to day.Day) BalanceFilter {
-	return BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: r.currency, From: from, To: to, Party: ledger.Manager}
+func (r *rolling) filter(from *day.Day, to day.Day) report.BalanceFilter {
+	return report.BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: r.currency, From: from, To: to, Party: ledger.Manager}
 }
 
 // managers keeps the cells that are the manager's.
-func (r *rolling) managers(sums []Cell) []Cell {
+func (r *rolling) managers(sums []report.Cell) []report.Cell {
 	kept := sums[:0:0]
 	for i := range sums {
 		if r.chart.claim(sums[i].AccountID, ledger.Manager) == ClaimManager {
@@ -140,7 +141,7 @@ func (r *rolling) managers(sums []Cell) []Cell {
 }
 
 // statementOf arranges what came before a period and what is in it.
-func (r *rolling) statementOf(start, end day.Day, before, during []Cell) ManagerMonth {
+func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) ManagerMonth {
 	m := ManagerMonth{Currency: r.currency, StartAt: start, EndAt: end}
 	opening := start == r.first
 	adjusting := []id.ID{}
@@ -161,26 +162,26 @@ func (r *rolling) statementOf(start, end day.Day, before, during []Cell) Manager
 	}
 	m.Financials.complete()
 	m.Total = m.Financials.NetIncome
-	until := func(last day.Day, f Selection) *Drilldown {
-		f.EndDate, f.Currency = &End{last}, string(r.currency)
+	until := func(last day.Day, f report.Selection) *report.Drilldown {
+		f.EndDate, f.Currency = &report.End{Day: last}, string(r.currency)
 		return r.chart.figure(ClaimManager, 0, f).Drilldown
 	}
-	within := func(s SectionID) *Drilldown {
+	within := func(s SectionID) *report.Drilldown {
 		if len(accounts[s]) == 0 {
 			return nil
 		}
-		return until(end, Selection{StartDate: &Start{start}, AccountIDs: page.Only(accounts[s]...)})
+		return until(end, report.Selection{StartDate: &report.Start{Day: start}, AccountIDs: page.Only(accounts[s]...)})
 	}
 	m.Drilldowns = ManagerDrilldowns{
 		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
-		Transfers: within(SectionTransfers), BalanceEnd: until(end, Selection{}),
+		Transfers: within(SectionTransfers), BalanceEnd: until(end, report.Selection{}),
 	}
 	if last := start.AddDays(-1); !last.Before(day.Earliest) {
-		m.Drilldowns.BalanceStart = until(last, Selection{NotAccountIDs: adjusting})
+		m.Drilldowns.BalanceStart = until(last, report.Selection{NotAccountIDs: adjusting})
 	}
 	if opening {
 		if all := distinctIDs(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
-			m.Drilldowns.Adjustments = until(end, Selection{AccountIDs: page.Only(all...)})
+			m.Drilldowns.Adjustments = until(end, report.Selection{AccountIDs: page.Only(all...)})
 		}
 	}
 	return m
@@ -220,12 +221,12 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		return nil, err
 	}
 	last := day.Of(tx.Now).Month()
-	sums, err := balances(ctx, tx, r.filter(nil, last.Last()), Grouping{Month: true})
+	sums, err := report.Balances(ctx, tx, r.filter(nil, last.Last()), report.Grouping{Month: true})
 	if err != nil {
 		return nil, err
 	}
 	sums = r.managers(sums)
-	byMonth := map[day.Day][]Cell{}
+	byMonth := map[day.Day][]report.Cell{}
 	first := last.First()
 	for i := range sums {
 		byMonth[sums[i].Month] = append(byMonth[sums[i].Month], sums[i])
@@ -235,12 +236,12 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		first = r.first
 	}
 	months := []ManagerMonth{}
-	before := map[id.ID]*Cell{}
-	carry := func(cells []Cell) {
+	before := map[id.ID]*report.Cell{}
+	carry := func(cells []report.Cell) {
 		for i := range cells {
 			c := &cells[i]
 			if before[c.AccountID] == nil {
-				before[c.AccountID] = &Cell{AccountID: c.AccountID}
+				before[c.AccountID] = &report.Cell{AccountID: c.AccountID}
 			}
 			before[c.AccountID].Debit += c.Debit
 			before[c.AccountID].Credit += c.Credit
@@ -262,8 +263,8 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 }
 
 // cellsOf are carried cells in the chart's order.
-func cellsOf(c *trustChart, carried map[id.ID]*Cell) []Cell {
-	var out []Cell
+func cellsOf(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
+	var out []report.Cell
 	for i := range c.accounts {
 		if cell := carried[c.accounts[i].ID]; cell != nil {
 			out = append(out, *cell)

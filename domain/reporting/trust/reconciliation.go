@@ -1,9 +1,10 @@
-package report
+package trust
 
 import (
 	"cmp"
 	"context"
 
+	"stayledger/domain/reporting/report"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -12,68 +13,68 @@ import (
 	"stayledger/platform/page"
 )
 
-// TrustReconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
+// Reconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
 // are the same number in a trust that is in order.
-type TrustReconciliation struct {
-	Currency    money.Currency  `json:"currency"`
-	Date        day.Day         `json:"date"`
-	Bank        BankLeg         `json:"bank"`
-	Book        BookLeg         `json:"book"`
-	Liabilities LiabilityLeg    `json:"liabilities"`
-	Difference  TrustDifference `json:"difference"`
-	Warnings    []TrustWarning  `json:"warnings"`
+type Reconciliation struct {
+	Currency    money.Currency `json:"currency"`
+	Date        day.Day        `json:"date"`
+	Bank        BankLeg        `json:"bank"`
+	Book        BookLeg        `json:"book"`
+	Liabilities LiabilityLeg   `json:"liabilities"`
+	Difference  Difference     `json:"difference"`
+	Warnings    []Warning      `json:"warnings"`
 }
 
-// TrustDifference is what the legs differ by; zero when they agree.
-type TrustDifference struct {
+// Difference is what the legs differ by; zero when they agree.
+type Difference struct {
 	BankToBook        money.Cents `json:"bankToBook" doc:"Adjusted bank balance less book balance."`
 	BookToLiabilities money.Cents `json:"bookToLiabilities" doc:"Book balance less liabilities: zero in books that balance."`
 }
 
 // BookLeg is what the trust has according to the books.
 type BookLeg struct {
-	TrustFigure
-	Accounts []TrustAccount `json:"accounts"`
+	Figure
+	Accounts []AccountFigure `json:"accounts"`
 }
 
-// TrustAccount is the part of one account in a row.
-type TrustAccount struct {
-	Account AccountRef `json:"account"`
-	TrustFigure
+// AccountFigure is the part of one account in a row.
+type AccountFigure struct {
+	Account report.AccountRef `json:"account"`
+	Figure
 }
 
 // LiabilityLeg is to whom the trust is owed. Positive is owed by the trust; the rows add up to the total.
 type LiabilityLeg struct {
 	CentTotal          money.Cents   `json:"centTotal"`
 	GuestBalances      GuestSplit    `json:"guestBalances"`
-	Rows               []TrustRow    `json:"rows" doc:"What is nobody's of the three parties."`
+	Rows               []Row         `json:"rows" doc:"What is nobody's of the three parties."`
 	OwnerBalances      OwnerBalances `json:"ownerBalances"`
-	ManagerBalance     TrustFigure   `json:"managerBalance"`
-	FundsHeldElsewhere TrustRow      `json:"fundsHeldElsewhere" doc:"Negative: trust money that is not at a bank, such as processors' reserves."`
+	ManagerBalance     Figure        `json:"managerBalance"`
+	FundsHeldElsewhere Row           `json:"fundsHeldElsewhere" doc:"Negative: trust money that is not at a bank, such as processors' reserves."`
 }
 
-// TrustRow is a kind of liability with its accounts.
-type TrustRow struct {
+// Row is a kind of liability with its accounts.
+type Row struct {
 	Claim Claim `json:"claim"`
-	TrustFigure
-	Accounts []TrustAccount `json:"accounts"`
+	Figure
+	Accounts []AccountFigure `json:"accounts"`
 }
 
-// TrustFilter selects a reconciliation: query parameters, and the body of its export.
-type TrustFilter struct {
+// Filter selects a reconciliation: query parameters, and the body of its export.
+type Filter struct {
 	Date     *day.Day `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
 	Currency string   `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
-type trustInput struct{ TrustFilter }
+type input struct{ Filter }
 
-func trustReconciliation(ctx context.Context, tx *db.Tx, in *trustInput) (*TrustReconciliation, error) {
-	return ReadTrust(ctx, tx, &in.TrustFilter)
+func reconciliation(ctx context.Context, tx *db.Tx, in *input) (*Reconciliation, error) {
+	return Read(ctx, tx, &in.Filter)
 }
 
-// ReadTrust reconciles the trust that a valid filter selects.
-func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconciliation, error) {
-	currency, err := Currency(ctx, tx, f.Currency)
+// Read reconciles the trust that a valid filter selects.
+func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
+	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconcilia
 	if err != nil {
 		return nil, err
 	}
-	out := &TrustReconciliation{Currency: currency, Date: p.date, Bank: *bank, Book: p.book(), Liabilities: p.liabilities(owners)}
+	out := &Reconciliation{Currency: currency, Date: p.date, Bank: *bank, Book: p.book(), Liabilities: p.liabilities(owners)}
 	out.Difference.BankToBook = bank.AdjustedBalance - out.Book.CentTotal
 	out.Difference.BookToLiabilities = out.Book.CentTotal - out.Liabilities.CentTotal
 	found := findings{}
@@ -97,7 +98,7 @@ func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconcilia
 		found.owners(&owners[i], p.date)
 	}
 	if manager := out.Liabilities.ManagerBalance; manager.CentTotal < 0 {
-		found.add(WarnNegativeManager, WarningItem{TrustFigure: manager})
+		found.add(WarnNegativeManager, WarningItem{Figure: manager})
 	}
 	found.guests(p.guests, p.behind())
 	found.banks(bank)
@@ -116,13 +117,13 @@ func ReadTrust(ctx context.Context, tx *db.Tx, f *TrustFilter) (*TrustReconcilia
 
 // book is the second leg: what is on the trust's bank accounts.
 func (p *position) book() BookLeg {
-	leg := BookLeg{Accounts: []TrustAccount{}}
-	leg.TrustFigure = p.chart.figure(ClaimBank, -p.byClaim[ClaimBank], p.behind())
+	leg := BookLeg{Accounts: []AccountFigure{}}
+	leg.Figure = p.chart.figure(ClaimBank, -p.byClaim[ClaimBank], p.behind())
 	for _, v := range p.banks() {
 		behind := p.behind()
 		behind.AccountIDs = page.Only(v)
 		figure := p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind)
-		leg.Accounts = append(leg.Accounts, TrustAccount{p.chart.at[v].ref(), figure})
+		leg.Accounts = append(leg.Accounts, AccountFigure{p.chart.at[v].ref(), figure})
 	}
 	return leg
 }
@@ -130,8 +131,8 @@ func (p *position) book() BookLeg {
 // liabilities is the third leg.
 func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 	leg := LiabilityLeg{
-		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []TrustRow{}, ManagerBalance: p.figure(ClaimManager),
-		OwnerBalances: OwnerBalances{TrustFigure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
+		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
+		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
 	}
 	for _, claim := range nobodys() {
 		if claim == ClaimHeldElsewhere {
@@ -149,8 +150,8 @@ func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 }
 
 // row is a claim with those of its accounts that have a balance.
-func (p *position) row(claim Claim) TrustRow {
-	r := TrustRow{Claim: claim, TrustFigure: p.figure(claim), Accounts: []TrustAccount{}}
+func (p *position) row(claim Claim) Row {
+	r := Row{Claim: claim, Figure: p.figure(claim), Accounts: []AccountFigure{}}
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
 		cents := p.byAccount[accountKey{claim, a.ID}]
@@ -159,7 +160,7 @@ func (p *position) row(claim Claim) TrustRow {
 		}
 		behind := p.behind()
 		behind.AccountIDs = page.Only(a.ID)
-		r.Accounts = append(r.Accounts, TrustAccount{a.ref(), p.chart.figure(claim, cents, behind)})
+		r.Accounts = append(r.Accounts, AccountFigure{a.ref(), p.chart.figure(claim, cents, behind)})
 	}
 	return r
 }
@@ -177,8 +178,8 @@ func compareListings(a, b *string, aID, bID *id.ID) int {
 	return cmp.Or(cmp.Compare(*a, *b), aID.Compare(*bID))
 }
 
-// reconciliationEndpoints are the reports on whose money the trust holds.
-func reconciliationEndpoints() []api.Endpoint {
+// endpoints are the reports on whose money the trust holds.
+func endpoints() []api.Endpoint {
 	scopes, managing := []string{"reports:read"}, []string{"pm-statements:read"}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -204,12 +205,12 @@ func reconciliationEndpoints() []api.Endpoint {
 			Scopes: scopes,
 			Doc: "Adjusted bank balance, book balance and liabilities at the end of a day, which are equal in a trust that is in order; what they " +
 				"differ by, and what should be looked at.",
-		}, trustReconciliation),
+		}, reconciliation),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trust-reconciliation/by-listing", ID: "getTrustReconciliationByListing", Tag: "Reports",
 			Summary: "Trust reconciliation by listing", Scopes: scopes,
 			Doc: "What the trust holds for each listing and to whom it is owed. Banks know no listings, so a listing's book balance is what its " +
 				"own entries leave for the bank.",
-		}, trustByListing),
+		}, byListing),
 	}
 }

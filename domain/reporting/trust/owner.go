@@ -1,4 +1,4 @@
-package report
+package trust
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -18,7 +19,7 @@ import (
 
 // OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's deficit.
 type OwnerBalances struct {
-	TrustFigure
+	Figure
 	Listings []OwnerListing `json:"listings" doc:"Listings with an open balance, by name."`
 	Owners   []OwnerTotal   `json:"owners" doc:"The same by owner: the sum of the owner's shares. What no ownership period explains is in none."`
 }
@@ -27,7 +28,7 @@ type OwnerBalances struct {
 type OwnerListing struct {
 	ID   *id.ID  `json:"id" doc:"Null for owners' entries without a listing."`
 	Name *string `json:"name"`
-	TrustFigure
+	Figure
 	Periods []OwnerPeriod `json:"periods"`
 }
 
@@ -36,7 +37,7 @@ type OwnerPeriod struct {
 	ID      *id.ID   `json:"id"`
 	StartAt *day.Day `json:"startAt"`
 	EndAt   *day.Day `json:"endAt" doc:"Exclusive."`
-	TrustFigure
+	Figure
 	Shares []OwnerShare `json:"shares"`
 	// ownerless are the stays and transactions behind what nobody owns.
 	ownerless []WarningItem
@@ -88,9 +89,9 @@ func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.C
 		}
 		return totals, nil
 	}
-	sums, err := balances(ctx, tx, BalanceFilter{
+	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
 		Ledgers: []ledger.Ledger{ledger.Trust}, Currency: p.currency, To: p.date, Party: ledger.Owners,
-	}, Grouping{Listing: true})
+	}, report.Grouping{Listing: true})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 	}
 	out := []OwnerListing{}
 	for listingID, total := range totals {
-		l := OwnerListing{TrustFigure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
+		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
 		if name, ok := facts.listings[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
 		}
@@ -127,7 +128,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 }
 
 // ownerFigure is an owners' balance with the entries of a listing, and of one period of it.
-func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) TrustFigure {
+func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figure {
 	behind := p.behind()
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
@@ -246,11 +247,11 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 			continue
 		}
 		out = append(out, OwnerPeriod{
-			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, TrustFigure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
+			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, Figure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
 		})
 	}
 	if rest != 0 || len(f.ownerless[listingID]) > 0 {
-		nobodys := OwnerPeriod{TrustFigure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
+		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
 		for _, o := range f.ownerless[listingID] {
 			nobodys.ownerless = append(nobodys.ownerless, p.ownerless(&o))
 		}
@@ -266,7 +267,7 @@ func (p *position) ownerless(o *ownerSum) WarningItem {
 	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
 	return WarningItem{
 		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
-		TrustFigure: p.chart.figure(ClaimOwners, o.Total, behind),
+		Figure: p.chart.figure(ClaimOwners, o.Total, behind),
 	}
 }
 

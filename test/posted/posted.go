@@ -1,0 +1,119 @@
+// Package posted has teams whose books a test writes posting by posting, for the tests of what reads them.
+package posted
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"stayledger/domain/activity/mapping"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
+	"stayledger/platform/apitest"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Books is a team with the standard chart and the reports of its books.
+type Books struct {
+	*apitest.Team
+	Accounts map[string]id.ID // by code
+	Listing  id.ID            // of what Post books; it has no row
+}
+
+// New are books in the database of the package's tests.
+func New(tb testing.TB) *Books {
+	tb.Helper()
+	return In(tb, apitest.DB(tb))
+}
+
+// In are books in another database than the package's.
+func In(tb testing.TB, d *db.DB) *Books {
+	tb.Helper()
+	endpoints := slices.Concat(trust.Part().Endpoints, report.Part().Endpoints)
+	b := &Books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: endpoints}), Accounts: map[string]id.ID{}}
+	b.Listing = id.New(b.DB.Now())
+	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+		if err := account.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		if err := mapping.InstallStandard(ctx, tx); err != nil {
+			return err
+		}
+		type row struct {
+			Code string
+			ID   id.ID
+		}
+		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
+		for _, r := range rows {
+			b.Accounts[r.Code] = r.ID
+		}
+		return err
+	})
+	return b
+}
+
+// AddListing adds a listing and gives its id.
+func (b *Books) AddListing(name string) id.ID {
+	listing := id.New(b.DB.Now())
+	b.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
+		values (@team, @id, @ref, @name, 'usd', now(), now())`, db.Args{"id": listing, "ref": listing.String(), "name": name})
+	return listing
+}
+
+// Post books cents from one account to another and gives the source.
+func (b *Books) Post(in ledger.Ledger, at, debit, credit string, cents money.Cents) id.ID {
+	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: Date(at), Currency: "usd"}
+	p.TxnCode = "test:" + p.SourceID.String()
+	p.Lines = []ledger.Line{
+		{Ref: "debit", AccountID: b.Accounts[debit], CentTotal: cents, TransactionID: p.SourceID, Trigger: ledger.TriggerManual},
+		{
+			Ref: "credit", AccountID: b.Accounts[credit], CentTotal: -cents, Party: ledger.Owners, ListingID: b.Listing, TransactionID: p.SourceID,
+			Trigger: ledger.TriggerManual, Description: "credit side",
+		},
+	}
+	b.Replace([]id.ID{p.SourceID}, p)
+	return p.SourceID
+}
+
+// Replace writes the postings of sources in place of what they have.
+func (b *Books) Replace(sources []id.ID, wanted ...ledger.Posting) {
+	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := ledger.Replace(ctx, tx, sources, wanted, ledger.Lenience{})
+		return err
+	})
+}
+
+// Date is a day that a test writes; it panics when there is none of that name.
+func Date(text string) day.Day {
+	d, err := day.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// AsQuery sends a drill-down's filter as a client does.
+func AsQuery(filter any) string {
+	q := url.Values{}
+	fields, _ := filter.(map[string]any)
+	for name, value := range fields {
+		if all, ok := value.([]any); ok {
+			parts := make([]string, len(all))
+			for i := range all {
+				parts[i] = fmt.Sprint(all[i])
+			}
+			q.Set(name, strings.Join(parts, ","))
+			continue
+		}
+		q.Set(name, fmt.Sprint(value))
+	}
+	return q.Encode()
+}
