@@ -23,10 +23,10 @@ const module = "stayledger/"
 // folders are those of domain/ with their packages, in import order: each package may import those before it and none after it (ARCHITECTURE.md).
 var folders = []struct{ name, nouns string }{
 	{"record", "audit operation file"},
-	{"books", "ledger bank account tax"},
+	{"books", "ledger bank account tax trial"},
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
-	{"activity", "fee mapping reservation transaction recurring journal"},
+	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"settlement", "layout statement historic delivery payee payment payout"},
 	{"reporting", "report trust summary document export"},
 	{"setup", "onboarding demo"},

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
@@ -14,6 +15,7 @@ import (
 	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
+	"stayledger/domain/books/trial"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/file"
@@ -81,6 +83,8 @@ func Parts(o External, c Config) parts.Part {
 		reservation.Part(),
 		recurring.Part(),
 		transaction.Part(),
+		opening.Part(),
+		trial.Part(),
 		payments.Part(),
 		ledger.Part(),
 		journal.Part(),

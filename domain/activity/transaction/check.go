@@ -321,7 +321,7 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		case owners && l.ListingID == nil:
 			issues = append(issues, d.issue(i, "listingId", "A line of the owners needs a listing", "required"))
 		case owners && r.facts.owned(&d.Transaction, l, d.Date) == nil:
-			issues = append(issues, d.issue(i, "listingId", periodMissing, codePeriodMissing))
+			issues = append(issues, d.issue(i, "listingId", PeriodMissing, CodePeriodMissing))
 		}
 	}
 	return issues

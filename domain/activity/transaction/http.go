@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -17,10 +16,10 @@ const changeFailures = "Failures in order: malformed input; a rule of the type; 
 	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
 	"`booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`."
 
-// endpoints are the routes of transactions and of the listings' opening balances.
+// endpoints are the routes of transactions.
 func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
-	return slices.Concat([]api.Endpoint{
+	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
 			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
@@ -48,18 +47,6 @@ func endpoints() []api.Endpoint {
 			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
 				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",
 		}, erase),
-		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/listings/opening-balance", ID: "listListingOpeningBalances", Tag: "Opening balances",
-			Summary: "List opening balances of listings", Scopes: []string{"listings:read"}, Doc: "Listings that have one, by listing id.",
-		}, openingList),
-		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/listings/{id}/opening-balance", ID: "putListingOpeningBalance", Tag: "Opening balances",
-			Summary: "Set a listing's opening balance",
-			Errors:  apierr.List{errOpeningBusy, errNoStart, Refusals()},
-			Scopes:  []string{"listings:write"}, DryRun: true,
-			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: 404; " +
-				"`openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
-		}, openingPut),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
 			Summary: "Derive journals anew",
@@ -69,39 +56,6 @@ func endpoints() []api.Endpoint {
 				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
 				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
 		}, refreshJournals),
-	}, teamOpeningEndpoints())
-}
-
-// teamOpeningEndpoints are the opening balances of a team as a whole.
-func teamOpeningEndpoints() []api.Endpoint {
-	const tag, guests, trial = "Opening balances", "/teams/opening-balances/accounts-receivable-deferred-revenue", "/teams/opening-trial-balance"
-	read, write := []string{"team:read"}, []string{"team:write"}
-	const failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
-	return []api.Endpoint{
-		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: guests, ID: "getGuestOpeningBalance", Tag: tag, Summary: "Read the opening balance of guests", Scopes: read,
-			OneStatement: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
-		}, guestOpening),
-		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: tag, Summary: "Set the opening balance of guests",
-			Errors: apierr.List{errNoLedger, errNoStart, errOpeningBusy, Refusals()},
-			Scopes: write,
-			DryRun: true, Doc: "Keeps one deposit per team, dated the day before the statement start date. " + failures + "those of createTransaction.",
-		}, guestOpeningPut),
-		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: trial, ID: "getOpeningTrialBalance", Tag: tag, Summary: "Read the opening trial balance",
-			Errors: apierr.List{errNoLedger},
-			Scopes: read,
-			Doc:    "Fails with `generalLedgerDisabled` in a team without a general ledger.",
-		}, trialBalance),
-		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: trial + "/manual", ID: "putOpeningTrialBalance", Tag: tag, Summary: "Set the opening trial balance by hand",
-			Errors: apierr.List{errNoLedger, errNoStart, errOpeningBusy, errTrialLocked, account.ErrRequiredMissing},
-			Scopes: write, DryRun: true,
-			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
-				"openingBalance balances them. " + failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +
-				"owner statement was saved; `requiredAccountMissing`; unknown, repeated or computed accounts.",
-		}, trialBalancePut),
 	}
 }
 

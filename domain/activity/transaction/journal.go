@@ -1,6 +1,8 @@
 package transaction
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"stayledger/domain/books/account"
@@ -8,6 +10,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -282,15 +285,26 @@ func (e *event) period(i int) id.ID {
 		return p.ID
 	}
 	if e.d.err == nil {
-		e.d.err = apierr.BadRequest.At(issueAt(periodMissing, codePeriodMissing, "lines", i, "listingId"))
+		e.d.err = apierr.BadRequest.At(issueAt(PeriodMissing, CodePeriodMissing, "lines", i, "listingId"))
 	}
 	return id.Zero
 }
 
+// What refuses a day on which nobody owns a listing.
 const (
-	periodMissing     = "The listing has no ownership period on the posting date"
-	codePeriodMissing = "ownershipPeriodMissing"
+	PeriodMissing     = "The listing has no ownership period on the posting date"
+	CodePeriodMissing = "ownershipPeriodMissing"
 )
+
+// OwnedAtOpening reports whether an opening balance of a listing, booked for a day, is somebody's.
+func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) (bool, error) {
+	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
+	if err != nil {
+		return false, fmt.Errorf("read ownership periods: %w", err)
+	}
+	f := Facts{Periods: periods}
+	return f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
+}
 
 // owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the statement's own period,
 // whoever owns by then. An opening balance is dated the day before the first day on record and belongs to whoever owns on that day when

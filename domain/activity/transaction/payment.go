@@ -12,12 +12,12 @@ import (
 )
 
 // Hold reads a transaction and keeps others from changing it until the end, or fails with apierr.NotFound.
-func Hold(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) { return lock(ctx, tx, one) }
+func Hold(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) { return Lock(ctx, tx, one) }
 
 // BookPayment books when and from where a bill was paid, or takes that back with nil. It is for whoever pays: a payment that was attempted
 // through a provider does not hold it, the locks of the ledger do.
 func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*Transaction, error) {
-	old, err := lock(ctx, tx, bill)
+	old, err := Lock(ctx, tx, bill)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -15,7 +16,7 @@ import (
 // Source says how the journals of transactions are found and derived.
 func Source() *ledger.Source {
 	return &ledger.Source{
-		Noun: ledger.Transactions, Touched: touched, AtOnce: rebook, Derive: derive,
+		Noun: ledger.Transactions, Touched: touched, AtOnce: trial.Rebook, Derive: derive,
 		Operation: operation.TransactionJournal, Resource: operation.Transaction, Group: "id", Having: "status = 'active'", Around: surroundingsOf,
 	}
 }

@@ -98,8 +98,8 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	return &found[0], nil
 }
 
-// lock reads one transaction and keeps others from changing it until the end.
-func lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+// Lock reads one transaction and keeps others from changing it until the end.
+func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var found *Transaction
 	err := tx.Together(ctx, db.Send(hold(tx, one)), db.LoadOf(&found, byID, one))
 	return found, err

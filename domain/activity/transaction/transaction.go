@@ -247,11 +247,8 @@ var (
 	errNotBank      = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
 	errNotReady     = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
 	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
-	errNoStart      = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
-	errNoLedger     = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
 	errLinked       = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
 	errRecurring    = apierr.New(apierr.CodeConflict, "", "The recurring template has a transaction on this date already")
-	errOpeningBusy  = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
 )
 
 func deref[T any](p *T) (zero T) {

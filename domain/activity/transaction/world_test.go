@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	openings "stayledger/domain/activity/opening"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apitest"
@@ -23,7 +24,7 @@ type world struct {
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	x := apitest.New(tb, apitest.Config{
-		Endpoints: slices.Concat(transaction.Part().Endpoints, operation.Part(time.Hour).Endpoints), Handlers: transaction.Part().Handlers,
+		Endpoints: slices.Concat(transaction.Part().Endpoints, openings.Part().Endpoints, operation.Part(time.Hour).Endpoints), Handlers: transaction.Part().Handlers,
 	})
 	w := &world{Team: x, accounts: fixture.StandardChart(x)}
 	w.owner, w.vendor = fixture.Contact(x, "owner", "Ann Owner"), fixture.Contact(x, "vendor", "Fix-It")

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -94,7 +95,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 // Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with NOT_FOUND, with a lock that holds an
 // entry of it, and for one that a payment, a reconciled bank record or another transaction needs.
 func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
-	old, err := lock(ctx, tx, one)
+	old, err := Lock(ctx, tx, one)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	}
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if old.IsOpeningBalance {
-		if reverse, err = holdReversal(ctx, tx); err != nil {
+		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	}
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if opening {
-		if reverse, err = holdReversal(ctx, tx); err != nil {
+		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
 			return err
 		}
 	}

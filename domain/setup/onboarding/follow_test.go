@@ -7,9 +7,11 @@ import (
 
 	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/trial"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/setup/onboarding"
@@ -31,7 +33,7 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	all := parts.Join(onboarding.Part(journal.Sources()), account.Part(journal.Sources()), team.Part(journal.Sources()),
+	all := parts.Join(onboarding.Part(journal.Sources()), opening.Part(), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources()),
 		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)

@@ -93,7 +93,6 @@ func (h handler) endpoints() []api.Endpoint {
 			}
 			return team.Read(ctx, tx)
 		}),
-		bankingEndpoint(),
 	}
 }
 

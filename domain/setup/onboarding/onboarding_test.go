@@ -1,6 +1,7 @@
 package onboarding_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/setup/onboarding"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -60,4 +63,20 @@ func TestInitializationIsQueuedAndAddsNothingTwice(t *testing.T) {
 	if again := x.Get("/statement-layouts").Want(200); string(again.Body) != string(layouts.Body) {
 		t.Errorf("running it again changed the layouts:\n%s\n%s", layouts.Body, again.Body)
 	}
+}
+
+func codesOf(x *apitest.Team) map[string]id.ID {
+	codes := map[string]id.ID{}
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		type coded struct {
+			ID   id.ID
+			Code string
+		}
+		rows, err := db.Select[coded](ctx, tx, `select id, code from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
+		for _, r := range rows {
+			codes[r.Code] = r.ID
+		}
+		return err
+	})
+	return codes
 }

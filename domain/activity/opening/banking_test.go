@@ -1,4 +1,4 @@
-package onboarding_test
+package opening_test
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
-	"stayledger/domain/setup/onboarding"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -25,7 +25,7 @@ type bank struct {
 
 func newBank(t *testing.T) *bank {
 	t.Helper()
-	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(onboarding.Part(nil).Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
+	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(opening.Part().Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
 	x.Tx(account.InstallStandard)
 	b := &bank{Team: x, t: t, codes: codesOf(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()

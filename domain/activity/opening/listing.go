@@ -1,12 +1,13 @@
-package transaction
+package opening
 
 import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/listing"
+	"stayledger/domain/books/trial"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -16,8 +17,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Opening is what was held for a listing's owners when the books were opened.
-type Opening struct {
+// Listing is what was held for a listing's owners when the books were opened.
+type Listing struct {
 	ListingID     id.ID       `json:"listingId"`
 	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owners owed."`
 	Currency      string      `json:"currency"`
@@ -25,8 +26,8 @@ type Opening struct {
 	TransactionID id.ID       `json:"transactionId" doc:"The deposit that books it."`
 }
 
-// PutOpening is the opening balance to be.
-type PutOpening struct {
+// PutListing is the opening balance to be.
+type PutListing struct {
 	Amount   money.Cents     `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents held for the owners."`
 	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
 }
@@ -54,16 +55,16 @@ type listOpenings struct {
 	ListingIDs page.IDs `query:"listingIds"`
 }
 
-func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Opening], error) {
+func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Listing], error) {
 	q := openings(tx)
 	q.IDs("l.listing_id = any(?)", in.ListingIDs)
-	return page.List[Opening](ctx, tx, q, in.Params, "")
+	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
-func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Opening, error) {
+func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
 	q := openings(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
-	found, err := db.Select[Opening](ctx, tx, q.SQL(""), q.Args)
+	found, err := db.Select[Listing](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read an opening balance: %w", err)
 	}
@@ -75,12 +76,12 @@ func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Opening, error) 
 
 type putOpening struct {
 	ID   id.ID `path:"id"`
-	Body PutOpening
+	Body PutListing
 }
 
 // openingPut keeps one opening deposit per listing, dated the day before the first day of the statements. Putting it again as it is
 // changes nothing.
-func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Opening, error) {
+func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
 	if err := holdListing(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
@@ -89,10 +90,15 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Opening, error
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
 	if start == nil {
-		return nil, errNoStart
+		return nil, trial.ErrNoStart
 	}
-	if err := checkOwned(ctx, tx, in.ID, start.AddDays(-1)); err != nil {
+	switch owned, err := transaction.OwnedAtOpening(ctx, tx, in.ID, start.AddDays(-1)); {
+	case err != nil:
 		return nil, err
+	case !owned:
+		return nil, apierr.BadRequest.At(apierr.Issue{
+			Message: transaction.PeriodMissing, Code: transaction.CodePeriodMissing, Path: []any{"id"}, Schema: "path",
+		})
 	}
 	stored, err := opening(ctx, tx, in.ID)
 	if err != nil {
@@ -104,29 +110,16 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Opening, error
 	return opening(ctx, tx, in.ID)
 }
 
-// checkOwned refuses a listing that nobody owns yet, in the terms of this request.
-func checkOwned(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) error {
-	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
-	if err != nil {
-		return fmt.Errorf("read ownership periods: %w", err)
-	}
-	f := Facts{Periods: periods}
-	if f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) == nil {
-		return apierr.BadRequest.At(apierr.Issue{Message: periodMissing, Code: codePeriodMissing, Path: []any{"id"}, Schema: "path"})
-	}
-	return nil
-}
-
-func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Opening, at day.Day) error {
-	line := LineInput{Amount: in.Body.Amount}
+func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
+	line := transaction.LineInput{Amount: in.Body.Amount}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
 	if stored == nil {
-		_, err := Add(ctx, tx, &Create{
-			Type: Deposit, Date: at, IsOpeningBalance: true, Currency: in.Body.Currency, Description: api.Set("Opening balance"), Lines: []LineInput{line},
+		_, err := transaction.Add(ctx, tx, &transaction.Create{
+			Type: transaction.Deposit, Date: at, IsOpeningBalance: true, Currency: in.Body.Currency, Description: api.Set("Opening balance"), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
 		return err
 	}
-	old, err := lock(ctx, tx, stored.TransactionID)
+	old, err := transaction.Lock(ctx, tx, stored.TransactionID)
 	if err != nil {
 		return err
 	}
@@ -134,14 +127,16 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Opening, at da
 	if in.Body.Currency.Value != nil {
 		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
 		if err != nil {
-			return apierr.BadRequest.At(issueAt("Value is not an active currency code", "currency", "currency"))
+			return apierr.BadRequest.At(apierr.Issue{
+				Message: "Value is not an active currency code", Code: "currency", Path: []any{"currency"}, Schema: "body",
+			})
 		}
 		currency = string(parsed)
 	}
 	if old.Date == at && old.Currency == currency && old.Total == in.Body.Amount {
 		return nil
 	}
-	_, err = Change(ctx, tx, stored.TransactionID, &Update{Date: &at, Currency: api.Set(currency), Lines: []LineInput{line}}, ledger.Lenience{})
+	_, err = transaction.Change(ctx, tx, stored.TransactionID, &transaction.Update{Date: &at, Currency: api.Set(currency), Lines: []transaction.LineInput{line}}, ledger.Lenience{})
 	return err
 }
 
@@ -161,7 +156,7 @@ func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 		return fmt.Errorf("hold a listing: %w", err)
 	}
 	if held == 0 {
-		return errOpeningBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
+		return trial.ErrBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
 	}
 	return nil
 }

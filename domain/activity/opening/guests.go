@@ -1,21 +1,22 @@
-package transaction
+package opening
 
 import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/platform/api"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// GuestOpening is what guests had paid for stays to come, and what was deferred, when the books were opened.
-type GuestOpening struct {
+// Guests is what guests had paid for stays to come, and what was deferred, when the books were opened.
+type Guests struct {
 	Amount                   money.Cents  `json:"amount" doc:"Cents in the bank for it: the sum of the two."`
 	Currency                 string       `json:"currency"`
 	UpdatedAt                *day.Instant `json:"updatedAt"`
@@ -24,8 +25,8 @@ type GuestOpening struct {
 	DeferredRevenueAmount    money.Cents  `json:"deferredRevenueAmount" doc:"Cents of revenue that is to be recognised later."`
 }
 
-// PutGuestOpening is the opening balance of guests to be.
-type PutGuestOpening struct {
+// PutGuests is the opening balance of guests to be.
+type PutGuests struct {
 	AccountsReceivableAmount money.Cents     `json:"accountsReceivableAmount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents."`
 	DeferredRevenueAmount    money.Cents     `json:"deferredRevenueAmount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents."`
 	Currency                 api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
@@ -34,8 +35,8 @@ type PutGuestOpening struct {
 // opened is which part of the opening balance of guests a line l is.
 var opened = account.ActingPart("l", account.AccountsReceivable, account.DeferredRevenue)
 
-func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*GuestOpening, error) {
-	o, err := db.Get[GuestOpening](ctx, tx, `
+func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) {
+	o, err := db.Get[Guests](ctx, tx, `
 		select coalesce(t.total, 0) as amount, coalesce(t.currency, m.default_currency) as currency, t.updated_at, t.id as transaction_id,
 			coalesce((select sum(l.amount)::bigint from transaction_line l where l.team_id = @team and l.transaction_id = t.id
 				and `+opened+` = 'accountsReceivable'), 0) as accounts_receivable_amount,
@@ -50,62 +51,21 @@ func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*GuestOpening, e
 	return &o, nil
 }
 
-// openingTerms is when the books of a team begin.
-type openingTerms struct {
-	IsGeneralLedger  bool
-	StatementStartAt *day.Day
-	DefaultCurrency  string
-}
-
-// at is the day before the first day of the books.
-func (t *openingTerms) at() day.Day { return t.StatementStartAt.AddDays(-1) }
-
-// mayOpen reads the terms for a change of the opening balances of a team: one at a time, whoever comes meanwhile is told to come back
-// (RSN-34). It fails with generalLedgerDisabled and generalLedgerStartDateMissing.
-func mayOpen(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
-	t, err := readOpeningTerms(ctx, tx)
-	switch {
-	case err != nil:
-		return nil, err
-	case !t.IsGeneralLedger:
-		return nil, errNoLedger
-	case t.StatementStartAt == nil:
-		return nil, errNoStart
-	}
-	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("hold the opening balances: %w", err)
-	}
-	if !held {
-		return nil, errOpeningBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
-	}
-	return t, nil
-}
-
-func readOpeningTerms(ctx context.Context, tx *db.Tx) (*openingTerms, error) {
-	t, err := db.Get[openingTerms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
-		db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("read the team: %w", err)
-	}
-	return &t, nil
-}
-
-type putGuestOpening struct{ Body PutGuestOpening }
+type putGuestOpening struct{ Body PutGuests }
 
 // guestOpeningPut keeps one deposit per team, dated the day before the first day of the books. Putting it again as it is changes nothing.
-func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*GuestOpening, error) {
-	terms, err := mayOpen(ctx, tx)
+func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
+	terms, err := trial.MayOpen(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	var lines []LineInput
+	var lines []transaction.LineInput
 	for _, part := range []struct {
 		assignment account.Assignment
 		amount     money.Cents
 	}{{account.AccountsReceivable, in.Body.AccountsReceivableAmount}, {account.DeferredRevenue, in.Body.DeferredRevenueAmount}} {
 		if part.amount != 0 || lines == nil && part.assignment == account.DeferredRevenue {
-			lines = append(lines, LineInput{Amount: part.amount, LineFields: LineFields{Assignment: api.Set(part.assignment)}})
+			lines = append(lines, transaction.LineInput{Amount: part.amount, LineFields: transaction.LineFields{Assignment: api.Set(part.assignment)}})
 		}
 	}
 	if lines[0].Amount == 0 {
@@ -117,15 +77,15 @@ func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Gues
 	return guestOpening(ctx, tx, nil)
 }
 
-func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *openingTerms, currency api.Opt[string], lines []LineInput) error {
+func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, currency api.Opt[string], lines []transaction.LineInput) error {
 	stored, err := db.Select[id.ID](ctx, tx, `select transaction_id from opening_balance where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read the opening balance of guests: %w", err)
 	}
-	at := terms.at()
+	at := terms.At()
 	if len(stored) == 0 {
-		t, err := Add(ctx, tx, &Create{
-			Type: Deposit, Date: at, IsOpeningBalance: true, Currency: currency, Description: api.Set("Opening balance of guests"), Lines: lines,
+		t, err := transaction.Add(ctx, tx, &transaction.Create{
+			Type: transaction.Deposit, Date: at, IsOpeningBalance: true, Currency: currency, Description: api.Set("Opening balance of guests"), Lines: lines,
 		}, ledger.Lenience{})
 		if err != nil {
 			return err
@@ -133,7 +93,7 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *openingTerms, curre
 		_, err = tx.Exec(ctx, `insert into opening_balance (team_id, transaction_id) values (@team, @transaction)`, db.Args{"team": tx.Team, "transaction": t.ID})
 		return err
 	}
-	old, err := lock(ctx, tx, stored[0])
+	old, err := transaction.Lock(ctx, tx, stored[0])
 	if err != nil {
 		return err
 	}
@@ -147,13 +107,13 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *openingTerms, curre
 	if currency.Value == nil {
 		currency = api.Set(old.Currency)
 	}
-	_, err = Change(ctx, tx, old.ID, &Update{Status: Active, Date: &at, Currency: currency, Lines: lines}, ledger.Lenience{})
+	_, err = transaction.Change(ctx, tx, old.ID, &transaction.Update{Status: transaction.Active, Date: &at, Currency: currency, Lines: lines}, ledger.Lenience{})
 	return err
 }
 
 // same reports that a stored opening deposit is the one that is wanted. A line that names the assigned account is one that names the assignment.
-func same(old *Transaction, at day.Day, currency *string, lines []LineInput, assigned map[account.Assignment]id.ID) bool {
-	if old.Status != Active || old.Date != at || len(old.Lines) != len(lines) {
+func same(old *transaction.Transaction, at day.Day, currency *string, lines []transaction.LineInput, assigned map[account.Assignment]id.ID) bool {
+	if old.Status != transaction.Active || old.Date != at || len(old.Lines) != len(lines) {
 		return false
 	}
 	if currency != nil {
@@ -163,7 +123,7 @@ func same(old *Transaction, at day.Day, currency *string, lines []LineInput, ass
 	}
 	for i := range lines {
 		l, part := &old.Lines[i], *lines[i].Assignment.Value
-		if l.Amount != lines[i].Amount || deref(l.Assignment) != part && l.AccountID != assigned[part] {
+		if l.Amount != lines[i].Amount || (l.Assignment == nil || *l.Assignment != part) && l.AccountID != assigned[part] {
 			return false
 		}
 	}

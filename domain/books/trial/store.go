@@ -1,4 +1,4 @@
-package transaction
+package trial
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// loadTrialBalance reads the opening trial balance as it stands.
-func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*OpeningTrialBalance, error) {
-	b := &OpeningTrialBalance{
-		GLStartAt: terms.StatementStartAt, Source: TrialSource{Mode: "none"}, LockReasons: []string{}, Rows: []TrialRow{},
-		TrustReversal: TrialReversal{Status: "not_created", JournalEntryIDs: []id.ID{}}, terms: terms,
+// load reads the opening trial balance as it stands.
+func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
+	b := &Balance{
+		GLStartAt: terms.StatementStartAt, Source: Origin{Mode: "none"}, LockReasons: []string{}, Rows: []Row{},
+		TrustReversal: Reversal{Status: "not_created", JournalEntryIDs: []id.ID{}}, terms: terms,
 	}
 	if terms.StatementStartAt == nil {
 		return b, nil
 	}
-	at := terms.at()
+	at := terms.At()
 	b.OpeningDate = &at
 	type head struct {
 		UpdatedAt   *day.Instant
@@ -55,15 +55,15 @@ func loadTrialBalance(ctx context.Context, tx *db.Tx, terms *openingTerms) (*Ope
 	}
 	b.Locked = len(b.LockReasons) > 0
 	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
-	if b.accounts, err = openingAccounts(ctx, tx, terms); err != nil {
+	if b.accounts, err = chart(ctx, tx, terms); err != nil {
 		return nil, err
 	}
 	b.fill()
 	return b, nil
 }
 
-func openingAccounts(ctx context.Context, tx *db.Tx, terms *openingTerms) ([]openingAccount, error) {
-	found, err := db.Select[openingAccount](ctx, tx, `
+func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
+	found, err := db.Select[charted](ctx, tx, `
 		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned, r.cent_total as combined,
 			coalesce(e.trust, 0) as trust, coalesce(e.booked, 0) as booked
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -76,33 +76,33 @@ func openingAccounts(ctx context.Context, tx *db.Tx, terms *openingTerms) ([]ope
 			) e on e.account_id = a.id
 		where a.team_id = @team
 		order by c.position, a.code nulls last, a.name, a.id`,
-		db.Args{"team": tx.Team, "at": terms.at(), "currency": terms.DefaultCurrency})
+		db.Args{"team": tx.Team, "at": terms.At(), "currency": terms.DefaultCurrency})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts and their opening balances: %w", err)
 	}
 	return found, nil
 }
 
-func trialBalance(ctx context.Context, tx *db.Tx, _ *api.None) (*OpeningTrialBalance, error) {
-	terms, err := readOpeningTerms(ctx, tx)
+func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
+	terms, err := readTerms(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	if !terms.IsGeneralLedger {
-		return nil, errNoLedger
+		return nil, ErrNoLedger
 	}
-	return loadTrialBalance(ctx, tx, terms)
+	return load(ctx, tx, terms)
 }
 
-type putTrialBalance struct{ Body PutTrialBalance }
+type putInput struct{ Body Put }
 
-// trialBalancePut keeps the combined balances and books the operating ledger's part of them.
-func trialBalancePut(ctx context.Context, tx *db.Tx, in *putTrialBalance) (*OpeningTrialBalance, error) {
-	terms, err := mayOpen(ctx, tx)
+// put keeps the combined balances and books the operating ledger's part of them.
+func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
+	terms, err := MayOpen(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	b, err := loadTrialBalance(ctx, tx, terms)
+	b, err := load(ctx, tx, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -115,31 +115,31 @@ func trialBalancePut(ctx context.Context, tx *db.Tx, in *putTrialBalance) (*Open
 	if issues := in.Body.check(b.accounts); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
-	if err := storeTrialBalance(ctx, tx, in.Body.Rows); err != nil {
+	if err := store(ctx, tx, in.Body.Rows); err != nil {
 		return nil, err
 	}
-	if err := bookTrialBalance(ctx, tx); err != nil {
+	if err := book(ctx, tx); err != nil {
 		return nil, err
 	}
-	return loadTrialBalance(ctx, tx, terms)
+	return load(ctx, tx, terms)
 }
 
-// trialLockContext names all that holds the opening trial balance, and what the first of it is.
-type trialLockContext struct {
+// lockContext names all that holds the opening trial balance, and what the first of it is.
+type lockContext struct {
 	LockReasons []string `json:"lockReasons"`
 	ledger.LockContext
 }
 
 // lockedError tells what holds the opening trial balance (RSN-35).
-func (b *OpeningTrialBalance) lockedError() error {
-	context := trialLockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
+func (b *Balance) lockedError() error {
+	context := lockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
 	if b.held != nil {
 		context.LockContext, _ = apierr.From(b.held).Context().(ledger.LockContext)
 	}
-	return errTrialLocked.With(context)
+	return errLocked.With(context)
 }
 
-func storeTrialBalance(ctx context.Context, tx *db.Tx, rows []PutTrialRow) error {
+func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	type total struct {
 		AccountID id.ID
 		CentTotal int64
@@ -183,13 +183,13 @@ func storeTrialBalance(ctx context.Context, tx *db.Tx, rows []PutTrialRow) error
 	return nil
 }
 
-// bookTrialBalance makes the operating ledger open with what is stored.
-func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
-	terms, err := readOpeningTerms(ctx, tx)
+// book makes the operating ledger open with what is stored.
+func book(ctx context.Context, tx *db.Tx) error {
+	terms, err := readTerms(ctx, tx)
 	if err != nil || terms.StatementStartAt == nil {
 		return err
 	}
-	b, err := loadTrialBalance(ctx, tx, terms)
+	b, err := load(ctx, tx, terms)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
 		if b.Assignment == nil {
 			return account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
 		}
-		wanted = trialPostings(tx.Team, b)
+		wanted = postings(tx.Team, b)
 	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{tx.Team}, wanted, ledger.Lenience{}); err != nil {
 		return err
@@ -207,21 +207,21 @@ func bookTrialBalance(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// rebook lets the opening trial balance follow when another account balances it.
-func rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
+// Rebook lets the opening trial balance follow when another account balances it.
+func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 	if !slices.ContainsFunc(b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) }) {
 		return nil
 	}
-	follow, err := holdReversal(ctx, tx)
+	follow, err := HoldReversal(ctx, tx)
 	if err != nil {
 		return err
 	}
 	return follow(ctx, tx)
 }
 
-// holdReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the
+// HoldReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the
 // reversal follows the trust. What a lock holds stays as it is and shows as outdated.
-func holdReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
+func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
 	n, err := tx.Exec(ctx, `select from opening_trial_balance where team_id = @team for update`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening trial balance: %w", err)
@@ -230,7 +230,7 @@ func holdReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 		return func(context.Context, *db.Tx) error { return nil }, nil
 	}
 	return func(ctx context.Context, tx *db.Tx) error {
-		err := tx.Try(ctx, bookTrialBalance)
+		err := tx.Try(ctx, book)
 		if apierr.Refused(err) {
 			return nil
 		}

@@ -1,4 +1,4 @@
-package transaction
+package trial
 
 import (
 	"stayledger/domain/books/account"
@@ -9,33 +9,33 @@ import (
 	"stayledger/platform/money"
 )
 
-// OpeningTrialBalance are the balances that the manager's own books ended with on the day before the first day of these. Combined is trust
+// Balance are the balances that the manager's own books ended with on the day before the first day of these. Combined is trust
 // and operating together, as the manager's former books had it; trust is what the opening balances here have booked; operating is the rest.
 // Debit is positive.
-type OpeningTrialBalance struct {
-	GLStartAt     *day.Day         `json:"glStartAt"`
-	OpeningDate   *day.Day         `json:"openingDate" doc:"The day before; null without a start date."`
-	Source        TrialSource      `json:"source"`
-	Locked        bool             `json:"locked"`
-	LockReasons   []string         `json:"lockReasons" doc:"booksClosed, ownerStatement."`
-	Rows          []TrialRow       `json:"rows" doc:"All posting accounts but the assigned one."`
-	Assignment    *TrialTotals     `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
-	TrustReversal TrialReversal    `json:"trustReversal"`
-	terms         *openingTerms    // when the books begin
-	held          error            // the lock on the opening date
-	accounts      []openingAccount // what the rows are made of
+type Balance struct {
+	GLStartAt     *day.Day  `json:"glStartAt"`
+	OpeningDate   *day.Day  `json:"openingDate" doc:"The day before; null without a start date."`
+	Source        Origin    `json:"source"`
+	Locked        bool      `json:"locked"`
+	LockReasons   []string  `json:"lockReasons" doc:"booksClosed, ownerStatement."`
+	Rows          []Row     `json:"rows" doc:"All posting accounts but the assigned one."`
+	Assignment    *Totals   `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
+	TrustReversal Reversal  `json:"trustReversal"`
+	terms         *Terms    // when the books begin
+	held          error     // the lock on the opening date
+	accounts      []charted // what the rows are made of
 }
 
-// TrialSource says where the combined balances come from.
-type TrialSource struct {
+// Origin says where the combined balances come from.
+type Origin struct {
 	Mode                 string       `json:"mode" enum:"none,manual" doc:"none while nobody gave any: combined is trust then."`
 	Editable             bool         `json:"editable"`
 	LastUpdatedAt        *day.Instant `json:"lastUpdatedAt"`
 	ExternalConnectionID *id.ID       `json:"externalConnectionId"`
 }
 
-// TrialTotals are the balances of an account, in cents.
-type TrialTotals struct {
+// Totals are the balances of an account, in cents.
+type Totals struct {
 	AccountID          id.ID       `json:"accountId"`
 	AccountName        string      `json:"accountName"`
 	CombinedCentTotal  money.Cents `json:"combinedCentTotal"`
@@ -43,34 +43,34 @@ type TrialTotals struct {
 	OperatingCentTotal money.Cents `json:"operatingCentTotal"`
 }
 
-// TrialRow is an account with its opening balances.
-type TrialRow struct {
-	TrialTotals
+// Row is an account with its opening balances.
+type Row struct {
+	Totals
 	Classification account.Classification `json:"classification"`
 	Type           account.Type           `json:"type"`
 	Editable       bool                   `json:"editable"`
 }
 
-// TrialReversal are the entries that take what the trust has out of the operating ledger again.
-type TrialReversal struct {
+// Reversal are the entries that take what the trust has out of the operating ledger again.
+type Reversal struct {
 	Status          string       `json:"status" enum:"not_created,created,outdated" doc:"outdated when something else would be booked now, and a lock holds what is."`
 	JournalEntryIDs []id.ID      `json:"journalEntryIds"`
 	LastRefreshedAt *day.Instant `json:"lastRefreshedAt"`
 }
 
-// PutTrialBalance is the complete set of combined balances; accounts that are left out have none.
-type PutTrialBalance struct {
-	Rows []PutTrialRow `json:"rows" maxItems:"5000" doc:"An empty list takes the opening trial balance back."`
+// Put is the complete set of combined balances; accounts that are left out have none.
+type Put struct {
+	Rows []PutRow `json:"rows" maxItems:"5000" doc:"An empty list takes the opening trial balance back."`
 }
 
-// PutTrialRow is the combined balance of an account.
-type PutTrialRow struct {
+// PutRow is the combined balance of an account.
+type PutRow struct {
 	AccountID         id.ID       `json:"accountId"`
 	CombinedCentTotal money.Cents `json:"combinedCentTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents, debit positive."`
 }
 
-// openingAccount is an account with what is known of its balance on the opening date.
-type openingAccount struct {
+// charted is an account with what is known of its balance on the opening date.
+type charted struct {
 	ID             id.ID
 	Name           string
 	Status         account.Status
@@ -82,24 +82,29 @@ type openingAccount struct {
 	Booked         money.Cents // what the operating ledger opens with
 }
 
-var errTrialLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked")
+// given is the combined balance that somebody gave.
+func (a *charted) given() money.Cents {
+	if a.Combined == nil {
+		return 0
+	}
+	return *a.Combined
+}
+
+var errLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked")
 
 // triggerReversal marks the entries that take others out again.
 const triggerReversal = "reversal"
 
 // fill computes the rows from the accounts.
-func (b *OpeningTrialBalance) fill() {
+func (b *Balance) fill() {
 	given := b.Source.Mode == "manual"
 	var rest money.Cents
-	b.Rows = []TrialRow{}
+	b.Rows = []Row{}
 	for i := range b.accounts {
 		a := &b.accounts[i]
-		totals := TrialTotals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
+		totals := Totals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
 		if given && !a.Assigned {
-			totals.CombinedCentTotal = 0
-			if a.Combined != nil {
-				totals.CombinedCentTotal = *a.Combined
-			}
+			totals.CombinedCentTotal = a.given()
 			rest -= totals.CombinedCentTotal
 		}
 		totals.OperatingCentTotal = totals.CombinedCentTotal - totals.TrustCentTotal
@@ -107,7 +112,7 @@ func (b *OpeningTrialBalance) fill() {
 		case a.Assigned:
 			b.Assignment = &totals
 		case a.Type != account.TypeNonPosting && (a.Status == account.Active || totals.CombinedCentTotal != 0 || a.Trust != 0):
-			b.Rows = append(b.Rows, TrialRow{TrialTotals: totals, Classification: a.Classification, Type: a.Type, Editable: b.Source.Editable})
+			b.Rows = append(b.Rows, Row{Totals: totals, Classification: a.Classification, Type: a.Type, Editable: b.Source.Editable})
 		}
 	}
 	if b.Assignment != nil && given {
@@ -118,7 +123,7 @@ func (b *OpeningTrialBalance) fill() {
 		b.TrustReversal.Status = "created"
 		for i := range b.accounts {
 			a := &b.accounts[i]
-			operating := deref(a.Combined) - a.Trust
+			operating := a.given() - a.Trust
 			if a.Assigned {
 				operating = rest - a.Trust
 			}
@@ -133,9 +138,9 @@ func reversalCode(team id.ID) string {
 	return "openingTrialBalance:" + team.String() + ":trustReversal"
 }
 
-// trialPostings are what the operating ledger opens with: the combined balances, and what of them the trust has already.
-func trialPostings(team id.ID, b *OpeningTrialBalance) []ledger.Posting {
-	line := func(a *openingAccount, cents money.Cents, trigger string) ledger.Line {
+// postings are what the operating ledger opens with: the combined balances, and what of them the trust has already.
+func postings(team id.ID, b *Balance) []ledger.Posting {
+	line := func(a *charted, cents money.Cents, trigger string) ledger.Line {
 		l := ledger.Line{Ref: a.ID.String(), AccountID: a.ID, CentTotal: cents, Trigger: trigger, Description: "Opening trial balance"}
 		if a.Classification == account.Revenue || a.Classification == account.Expense {
 			l.Party = ledger.Manager
@@ -144,14 +149,14 @@ func trialPostings(team id.ID, b *OpeningTrialBalance) []ledger.Posting {
 	}
 	posting := func(code string, lines []ledger.Line) ledger.Posting {
 		return ledger.Posting{
-			SourceID: team, TxnCode: code, Ledger: ledger.Operating, Status: ledger.Active, TxnAt: b.terms.at(), Currency: b.terms.DefaultCurrency, Lines: lines,
+			SourceID: team, TxnCode: code, Ledger: ledger.Operating, Status: ledger.Active, TxnAt: b.terms.At(), Currency: b.terms.DefaultCurrency, Lines: lines,
 		}
 	}
 	var combined, reversed []ledger.Line
 	var rest money.Cents
 	for i := range b.accounts {
 		a := &b.accounts[i]
-		if c := deref(a.Combined); c != 0 && !a.Assigned {
+		if c := a.given(); c != 0 && !a.Assigned {
 			combined, rest = append(combined, line(a, c, ledger.TriggerOpeningBalance)), rest-c
 		}
 		if a.Trust != 0 {
@@ -174,8 +179,8 @@ func trialPostings(team id.ID, b *OpeningTrialBalance) []ledger.Posting {
 }
 
 // check finds rows that cannot be.
-func (p *PutTrialBalance) check(accounts []openingAccount) []apierr.Issue {
-	known := make(map[id.ID]*openingAccount, len(accounts))
+func (p *Put) check(accounts []charted) []apierr.Issue {
+	known := make(map[id.ID]*charted, len(accounts))
 	for i := range accounts {
 		known[accounts[i].ID] = &accounts[i]
 	}
@@ -185,7 +190,9 @@ func (p *PutTrialBalance) check(accounts []openingAccount) []apierr.Issue {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		a := known[r.AccountID]
-		refuse := func(field, message, code string) { issues = append(issues, issueAt(message, code, "rows", i, field)) }
+		refuse := func(field, message, code string) {
+			issues = append(issues, apierr.Issue{Message: message, Code: code, Path: []any{"rows", i, field}, Schema: "body"})
+		}
 		switch all += max(r.CombinedCentTotal, -r.CombinedCentTotal); {
 		case a == nil:
 			refuse("accountId", "Referenced record is not known", "notFound")

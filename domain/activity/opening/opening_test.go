@@ -1,4 +1,4 @@
-package transaction_test
+package opening_test
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
-	"stayledger/test/fixture"
 )
 
 const (
@@ -56,7 +55,7 @@ func TestOpeningBalanceOfGuests(t *testing.T) {
 		w.Put(guestOpening, object{"accountsReceivableAmount": 9, "deferredRevenueAmount": 0}).Want(200)
 		wantBalances(t, w, map[string]int64{"1000": 9, "2000": -9})
 	}
-	fixture.CloseBooks(w.Team, "2026-01-01")
+	w.closeBooks("2026-01-01")
 	w.Put(guestOpening, object{"accountsReceivableAmount": 10, "deferredRevenueAmount": 0}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
@@ -120,20 +119,7 @@ func row(t *testing.T, w *world, r *apitest.Response, code string) [3]int64 {
 
 // operating are the balances of the operating ledger.
 func (w *world) operating() map[string]int64 {
-	out := map[string]int64{}
-	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		type row struct {
-			Code string
-			Sum  int64
-		}
-		rows, err := db.Select[row](ctx, tx, `select a.code, sum(e.cent_total)::bigint as sum from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id
-			where e.team_id = @team and e.ledger = 'operating' and e.txn_at = '2025-12-31' group by 1 having sum(e.cent_total) <> 0`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			out[r.Code] = r.Sum
-		}
-		return err
-	})
-	return out
+	return w.balances("e.ledger = 'operating' and e.txn_at = '2025-12-31'")
 }
 
 // Proves: DRY-36, RSN-35.
@@ -206,15 +192,15 @@ func TestOpeningTrialBalance(t *testing.T) {
 			t.Errorf("locked %s %s", r.Body, got.Body)
 		}
 	}
-	fixture.CloseBooks(w.Team, "2026-01-01")
+	w.closeBooks("2026-01-01")
 	locked("period")
 	// An opening balance that passes the closed books leaves the reversal behind, and no mark on anything.
-	w.Post("/transactions", fixture.With(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
-	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || fixture.Staleness(w.Team, w.ID) != "" {
-		t.Errorf("left behind %s, %q", got.Body, fixture.Staleness(w.Team, w.ID))
+	w.Post("/transactions", with(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
+	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || w.staleness(w.ID) != "" {
+		t.Errorf("left behind %s, %q", got.Body, w.staleness(w.ID))
 	}
-	fixture.CloseBooks(w.Team, "2025-12-31")
-	w.statement("inReview", "2026-01-01", "2026-01-31", false)
+	w.closeBooks("2025-12-31")
+	w.saved()
 	locked("statement")
 	w.Exec(`delete from statement where team_id = @team`, nil)
 	w.Put(trialBalance+"/manual", object{"rows": list{}}).Want(200)

@@ -1,4 +1,4 @@
-package onboarding
+package opening
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -31,21 +32,7 @@ type BankingStarted struct {
 	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
 }
 
-var (
-	errNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
-	errNoStart = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "Team has no statement start date")
-)
-
-func bankingEndpoint() api.Endpoint {
-	return api.Write(api.Endpoint{
-		Method: "POST", Path: "/accounts/{id}/banking-init", ID: "initializeBanking", Tag: "Accounts", Summary: "Begin the books of a bank account",
-		Errors: apierr.List{errNotBank, errNoStart, bank.ErrTooManyRecords, account.ErrRequiredMissing, transaction.Refusals()},
-		Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records " +
-			"before it that are not reconciled. Doing it again moves the beginning. Fails with 400 without an account for opening balances " +
-			"(reason requiredAccountMissing), and as a change of the opening transaction does.",
-		Scopes: []string{"accounts:write"}, DryRun: true,
-	}, startBanking)
-}
+var errNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
 
 type bankingInput struct {
 	ID   id.ID       `path:"id"`
@@ -86,7 +73,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 	if err != nil {
 		return nil, err
 	}
-	if out.Transaction, err = b.open(ctx, tx, opening{in.ID, start.AddDays(-1), missing}); err != nil {
+	if out.Transaction, err = b.open(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
 		return nil, err
 	}
 	var made *id.ID
@@ -103,7 +90,7 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 			return *d, nil
 		}
 	}
-	return day.Day{}, errNoStart.At(apierr.Issue{
+	return day.Day{}, trial.ErrNoStart.At(apierr.Issue{
 		Message: "Required field is missing", Code: "required", Path: []any{"startingBalanceDate"}, Schema: "body",
 	})
 }
@@ -133,15 +120,15 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 	return amount, amount - booked, nil
 }
 
-// opening is the transaction that brings the books of a bank account to its starting balance.
-type opening struct {
+// shortfall is what the transaction books that brings the books of a bank account to its starting balance.
+type shortfall struct {
 	bank   id.ID
 	at     day.Day
 	amount money.Cents
 }
 
 // open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the manager's.
-func (b *banked) open(ctx context.Context, tx *db.Tx, o opening) (*transaction.Transaction, error) {
+func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
 	switch stored := b.BankingOpeningTransactionID; {

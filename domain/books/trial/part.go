@@ -1,0 +1,49 @@
+// Package trial keeps the opening trial balance: what the manager's former books ended with, and the operating ledger's part of it, which
+// follows what the trust opens with. It also knows when the books begin, which all opening balances of a team ask.
+package trial
+
+import (
+	"net/http"
+
+	"stayledger/domain/books/account"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/parts"
+)
+
+// The description names the schemas as it did when they were in package transaction.
+var (
+	_ = api.PublishedAs[Balance]("TransactionOpeningTrialBalance")
+	_ = api.PublishedAs[Origin]("TransactionTrialSource")
+	_ = api.PublishedAs[Totals]("TransactionTrialTotals")
+	_ = api.PublishedAs[Row]("TransactionTrialRow")
+	_ = api.PublishedAs[Reversal]("TransactionTrialReversal")
+	_ = api.PublishedAs[Put]("TransactionPutTrialBalance")
+	_ = api.PublishedAs[PutRow]("TransactionPutTrialRow")
+)
+
+// Part is the opening trial balance.
+func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+
+// Failures are those of every change of an opening balance of a team, for descriptions.
+const Failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
+
+func endpoints() []api.Endpoint {
+	const path = "/teams/opening-trial-balance"
+	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: path, ID: "getOpeningTrialBalance", Tag: "Opening balances", Summary: "Read the opening trial balance",
+			Errors: apierr.List{ErrNoLedger},
+			Scopes: []string{"team:read"},
+			Doc:    "Fails with `generalLedgerDisabled` in a team without a general ledger.",
+		}, get),
+		api.Write(api.Endpoint{
+			Method: http.MethodPut, Path: path + "/manual", ID: "putOpeningTrialBalance", Tag: "Opening balances", Summary: "Set the opening trial balance by hand",
+			Errors: apierr.List{ErrNoLedger, ErrNoStart, ErrBusy, errLocked, account.ErrRequiredMissing},
+			Scopes: []string{"team:write"}, DryRun: true,
+			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
+				"openingBalance balances them. " + Failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +
+				"owner statement was saved; `requiredAccountMissing`; unknown, repeated or computed accounts.",
+		}, put),
+	}
+}

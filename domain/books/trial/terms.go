@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+)
+
+// What changes of opening balances are refused with before anything else is looked at.
+var (
+	ErrNoStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
+	ErrNoLedger = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
+	ErrBusy     = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
+)
+
+// Terms is when the books of a team begin.
+type Terms struct {
+	IsGeneralLedger  bool
+	StatementStartAt *day.Day
+	DefaultCurrency  string
+}
+
+// At is the day before the first day of the books.
+func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
+
+// MayOpen reads the terms for a change of the opening balances of a team: one at a time, whoever comes meanwhile is told to come back
+// (RSN-34). It fails with generalLedgerDisabled and generalLedgerStartDateMissing.
+func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
+	t, err := readTerms(ctx, tx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !t.IsGeneralLedger:
+		return nil, ErrNoLedger
+	case t.StatementStartAt == nil:
+		return nil, ErrNoStart
+	}
+	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("hold the opening balances: %w", err)
+	}
+	if !held {
+		return nil, ErrBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
+	}
+	return t, nil
+}
+
+func readTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
+	t, err := db.Get[Terms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+	return &t, nil
+}
