@@ -19,6 +19,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 // Books is a team with the standard chart and the reports of its books.
@@ -38,34 +39,10 @@ func New(tb testing.TB) *Books {
 func In(tb testing.TB, d *db.DB) *Books {
 	tb.Helper()
 	endpoints := slices.Concat(trust.Part().Endpoints, report.Part().Endpoints)
-	b := &Books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: endpoints}), Accounts: map[string]id.ID{}}
-	b.Listing = id.New(b.DB.Now())
-	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := account.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		if err := mapping.InstallStandard(ctx, tx); err != nil {
-			return err
-		}
-		type row struct {
-			Code string
-			ID   id.ID
-		}
-		rows, err := db.Select[row](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			b.Accounts[r.Code] = r.ID
-		}
-		return err
-	})
+	b := &Books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: endpoints})}
+	b.Accounts, b.Listing = fixture.StandardChart(b.Team), id.New(b.DB.Now())
+	b.Tx(mapping.InstallStandard)
 	return b
-}
-
-// AddListing adds a listing and gives its id.
-func (b *Books) AddListing(name string) id.ID {
-	listing := id.New(b.DB.Now())
-	b.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
-		values (@team, @id, @ref, @name, 'usd', now(), now())`, db.Args{"id": listing, "ref": listing.String(), "name": name})
-	return listing
 }
 
 // Post books cents from one account to another and gives the source.

@@ -14,26 +14,15 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
+	"stayledger/test/fixture"
 )
 
 type (
 	// Object is a JSON object.
-	Object = map[string]any
+	Object = fixture.Object
 	// Array is a JSON array.
-	Array = []any
+	Array = fixture.Array
 )
-
-// With is an object with other values, told as name, value, name, value; nil removes a name.
-func With(o Object, pairs ...any) Object {
-	out := maps.Clone(o)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		name, _ := pairs[i].(string)
-		if out[name] = pairs[i+1]; pairs[i+1] == nil {
-			delete(out, name)
-		}
-	}
-	return out
-}
 
 // Keys are the secret keys of every world.
 var Keys = []byte("test keys of at least 32 bytes, not for use")

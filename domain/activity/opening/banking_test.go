@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // bank is a team with the standard chart and its trust bank account.
@@ -27,25 +28,9 @@ func newBank(t *testing.T) *bank {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(opening.Part().Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
 	x.Tx(account.InstallStandard)
-	b := &bank{Team: x, t: t, codes: codesOf(x)}
+	b := &bank{Team: x, t: t, codes: fixture.Accounts(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()
 	return b
-}
-
-func codesOf(x *apitest.Team) map[string]id.ID {
-	codes := map[string]id.ID{}
-	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		type coded struct {
-			ID   id.ID
-			Code string
-		}
-		rows, err := db.Select[coded](ctx, tx, `select id, code from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			codes[r.Code] = r.ID
-		}
-		return err
-	})
-	return codes
 }
 
 func (b *bank) record(day string, cents int64, status string) id.ID {

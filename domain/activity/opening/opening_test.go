@@ -7,6 +7,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 const (
@@ -55,7 +56,7 @@ func TestOpeningBalanceOfGuests(t *testing.T) {
 		w.Put(guestOpening, object{"accountsReceivableAmount": 9, "deferredRevenueAmount": 0}).Want(200)
 		wantBalances(t, w, map[string]int64{"1000": 9, "2000": -9})
 	}
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Put(guestOpening, object{"accountsReceivableAmount": 10, "deferredRevenueAmount": 0}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 }
 
@@ -119,7 +120,7 @@ func row(t *testing.T, w *world, r *apitest.Response, code string) [3]int64 {
 
 // operating are the balances of the operating ledger.
 func (w *world) operating() map[string]int64 {
-	return w.balances("e.ledger = 'operating' and e.txn_at = '2025-12-31'")
+	return fixture.Balances(w.Team, "e.ledger = 'operating' and e.txn_at = '2025-12-31'")
 }
 
 // Proves: DRY-36, RSN-35.
@@ -192,14 +193,14 @@ func TestOpeningTrialBalance(t *testing.T) {
 			t.Errorf("locked %s %s", r.Body, got.Body)
 		}
 	}
-	w.closeBooks("2026-01-01")
+	fixture.CloseBooks(w.Team, "2026-01-01")
 	locked("period")
 	// An opening balance that passes the closed books leaves the reversal behind, and no mark on anything.
-	w.Post("/transactions", with(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
-	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || w.staleness(w.ID) != "" {
-		t.Errorf("left behind %s, %q", got.Body, w.staleness(w.ID))
+	w.Post("/transactions", fixture.With(w.deposit("2025-12-31", 500), "isOpeningBalance", true), "x-ignore-books-closed-at", "true").Want(201)
+	if got := w.Get(trialBalance).Want(200); got.String("trustReversal.status") != "outdated" || fixture.Staleness(w.Team, w.ID) != "" {
+		t.Errorf("left behind %s, %q", got.Body, fixture.Staleness(w.Team, w.ID))
 	}
-	w.closeBooks("2025-12-31")
+	fixture.CloseBooks(w.Team, "2025-12-31")
 	w.saved()
 	locked("statement")
 	w.Exec(`delete from statement where team_id = @team`, nil)

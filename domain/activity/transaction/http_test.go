@@ -22,7 +22,7 @@ import (
 
 func wantBalances(t *testing.T, w *world, want map[string]int64) {
 	t.Helper()
-	if got := fixture.Balances(w.Team); !maps.Equal(got, want) {
+	if got := fixture.Balances(w.Team, "true"); !maps.Equal(got, want) {
 		t.Errorf("balances %v, want %v", got, want)
 	}
 }

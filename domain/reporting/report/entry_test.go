@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 // ledgerOfEverything is a team with six postings that credit rent with 1, 2, 4, 8, 16 and 32 cents, so that a sum of credits tells which of
@@ -32,7 +33,7 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 	}
 	b.stays, b.contacts, b.transactions, b.fees, b.sources = fresh(4), fresh(2), fresh(2), fresh(1), fresh(6)
 	b.statements, b.periods = fresh(2), fresh(2)
-	b.listings = []id.ID{b.AddListing("One"), b.AddListing("Two")}
+	b.listings = []id.ID{fixture.Listing(b.Team, "One"), fixture.Listing(b.Team, "Two")}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var rows []db.Stmt
 		add := func(sql string, args db.Args) {

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 	"stayledger/test/posted"
 )
 
@@ -31,7 +32,7 @@ const worldDays = 181
 func newWorld(t testing.TB, seed uint64, postings int) *world {
 	t.Helper()
 	w := &world{books: newBooks(t)}
-	w.listings = []id.ID{w.AddListing("Cedar"), w.AddListing("Birch"), w.AddListing("Alder")}
+	w.listings = []id.ID{fixture.Listing(w.Team, "Cedar"), fixture.Listing(w.Team, "Birch"), fixture.Listing(w.Team, "Alder")}
 	random := rand.New(rand.NewPCG(seed, 7))
 	codes := make([]string, 0, len(w.Accounts))
 	for _, code := range []string{"1000", "1010", "1100", "2000", "2100", "2400", "2900", "4000", "4010", "4100", "5000", "5100", "5200"} {

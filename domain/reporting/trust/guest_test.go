@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // lodge is a team with stays in every state on January 31.
@@ -20,7 +21,7 @@ type lodge struct {
 func newLodge(t *testing.T) *lodge {
 	t.Helper()
 	l := &lodge{trustBooks: newTrustBooks(t)}
-	l.alder, l.birch = l.AddListing("Alder"), l.AddListing("Birch")
+	l.alder, l.birch = fixture.Listing(l.Team, "Alder"), fixture.Listing(l.Team, "Birch")
 	paid := func(stay, listing id.ID, at string, cents int64) {
 		x := l.transacted("deposit", at, false)
 		l.book(x, true, at, dr("1000", cents64(cents)), cr("2000", cents64(cents)).of(stay, listing))
@@ -135,7 +136,7 @@ func TestGuestBalancesOfAMovedStay(t *testing.T) {
 func TestAgingOfDepartedGuests(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	villa := b.AddListing("Villa")
+	villa := fixture.Listing(b.Team, "Villa")
 	for i, checkOut := range []string{"2026-05-31", "2026-05-01", "2026-04-30", "2026-04-01", "2026-03-31", "2026-03-02", "2026-03-01"} {
 		stay := b.stayed(villa, "2026-01-01", checkOut, "booked", "")
 		b.book(stay, false, "2026-01-01", dr("2000", cents64(1<<i)).of(stay, villa), cr("4000", cents64(1<<i)).at(villa))

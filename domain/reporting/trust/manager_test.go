@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // The manager's January of the worked table: 194.82 of the stay and 10.00 of the bill.
@@ -62,7 +63,7 @@ func TestManagerStatementOfTheFirstMonth(t *testing.T) {
 func TestAvailableBalance(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	anna, alder, birch := b.contact("Anna"), b.AddListing("Alder"), b.AddListing("Birch")
+	anna, alder, birch := b.contact("Anna"), fixture.Listing(b.Team, "Alder"), fixture.Listing(b.Team, "Birch")
 	rich, poor := b.owned(alder, "", "", split{anna, 100_000}), b.owned(birch, "", "", split{anna, 100_000})
 	owing, ahead := b.stayed(alder, "2026-01-02", "2026-01-05", "booked", ""), b.stayed(birch, "2026-02-02", "2026-02-05", "booked", "")
 	book := func(legs ...leg) {

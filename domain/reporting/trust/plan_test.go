@@ -11,12 +11,13 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/test/fixture"
 	"stayledger/test/posted"
 )
 
 // guests adds so many stays of a listing, each of which owes what it was charged.
 func guests(b *posted.Books, stays int) {
-	villa := b.AddListing("Villa")
+	villa := fixture.Listing(b.Team, "Villa")
 	b.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, guest_name, created_at, updated_at)
 		select @team, id, id::text, @listing, 'booked', '2026-01-01', '2026-01-03', 'usd', 'Guest', now(), now()
 		from (select gen_random_uuid() as id from generate_series(1, @stays::int) offset 0) s`, db.Args{"listing": villa, "stays": stays})

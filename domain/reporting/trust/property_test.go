@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 // randomBooks is a team whose books are written anew for every draw.
@@ -24,7 +25,7 @@ func newRandomBooks(t *testing.T) *randomBooks {
 	t.Helper()
 	b := &randomBooks{trustBooks: newTrustBooks(t)}
 	b.contacts = []id.ID{b.contact("Anna"), b.contact("Ben"), b.contact("Chris")}
-	alder, birch := b.AddListing("Alder"), b.AddListing("Birch")
+	alder, birch := fixture.Listing(b.Team, "Alder"), fixture.Listing(b.Team, "Birch")
 	b.listings = []id.ID{alder, birch, id.Zero}
 	b.periods = []id.ID{
 		b.owned(alder, "", "2026-02-01", split{b.contacts[0], 33_333}, split{b.contacts[1], 66_667}),

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/test/fixture"
 )
 
 // january are the books of the worked table: the stay pro rata, the opening owner balance, the payout and the bill.
@@ -22,7 +23,7 @@ type january struct {
 func newJanuary(t *testing.T) *january {
 	t.Helper()
 	j := &january{trustBooks: newTrustBooks(t)}
-	j.anna, j.ben, j.villa = j.contact("Anna"), j.contact("Ben"), j.AddListing("Villa")
+	j.anna, j.ben, j.villa = j.contact("Anna"), j.contact("Ben"), fixture.Listing(j.Team, "Villa")
 	j.period = j.owned(j.villa, "", "", split{j.anna, 60_000}, split{j.ben, 40_000})
 	j.stay = j.stayed(j.villa, "2026-01-29", "2026-02-03", "booked", "direct")
 	for i, at := range []string{"2026-01-05", "2026-01-22"} {
@@ -131,7 +132,7 @@ func TestTrustReconciliationByListing(t *testing.T) {
 		"data.0.managerBalance.centTotal": 20482, "data.0.periods.0.shares.0.centTotal": 31843,
 	})
 	j.proves(t, r)
-	other := j.AddListing("Alder")
+	other := fixture.Listing(j.Team, "Alder")
 	x := j.transacted("deposit", "2026-01-08", false)
 	j.book(x, true, "2026-01-08", dr("1000", 500), cr("2300", 400).at(other), cr("2010", 100))
 	r = j.Get("/reports/trust-reconciliation/by-listing?date=2026-01-31").Want(200)
@@ -156,7 +157,7 @@ func TestTrustReconciliationByListing(t *testing.T) {
 func TestOwnerSharesKeepPayoutsApart(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	anna, ben, villa := b.contact("Anna"), b.contact("Ben"), b.AddListing("Villa")
+	anna, ben, villa := b.contact("Anna"), b.contact("Ben"), fixture.Listing(b.Team, "Villa")
 	first := b.owned(villa, "", "2026-02-01", split{anna, 60_000}, split{ben, 40_000})
 	second := b.owned(villa, "2026-02-01", "", split{ben, 100_000})
 	in := b.transacted("deposit", "2026-01-05", false)
@@ -183,7 +184,7 @@ func TestOwnerSharesKeepPayoutsApart(t *testing.T) {
 func TestTrustWarnings(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	anna, villa := b.contact("Anna"), b.AddListing("Villa")
+	anna, villa := b.contact("Anna"), fixture.Listing(b.Team, "Villa")
 	former := b.owned(villa, "", "2026-01-10", split{anna, 100_000})
 	now := b.owned(villa, "2026-01-10", "", split{anna, 100_000})
 	gone, coming := b.stayed(villa, "2026-01-02", "2026-01-05", "booked", ""), b.stayed(villa, "2026-03-02", "2026-03-05", "booked", "")
@@ -228,7 +229,7 @@ func TestTrustWarnings(t *testing.T) {
 func TestOwnerBalanceOfTheOnlyPeriod(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	villa := b.AddListing("Villa")
+	villa := fixture.Listing(b.Team, "Villa")
 	only := b.owned(villa, "2026-01-10", "", split{b.contact("Anna"), 100_000})
 	x := b.transacted("deposit", "2026-01-05", false)
 	b.book(x, true, "2026-01-12", dr("1000", 1000), cr("4000", 900).owners(villa, only), cr("4010", 100).owners(villa, id.Zero))

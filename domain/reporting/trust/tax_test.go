@@ -5,12 +5,13 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func TestSalesTaxLiability(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
-	alder, birch := b.AddListing("Alder"), b.AddListing("Birch")
+	alder, birch := fixture.Listing(b.Team, "Alder"), fixture.Listing(b.Team, "Birch")
 	charge := func(stay, listing id.ID, at string, rent, cleaning, tax int64) {
 		b.book(stay, false, at, dr("2000", cents64(rent+cleaning+tax)).of(stay, listing), cr("4000", cents64(rent)).owners(listing, id.Zero).of(stay, listing),
 			cr("4010", cents64(cleaning)).owners(listing, id.Zero).of(stay, listing), cr("2100", cents64(tax)).of(stay, listing))

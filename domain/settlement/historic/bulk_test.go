@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
@@ -69,16 +70,16 @@ func TestBulkImportsAreRefused(t *testing.T) {
 	p := newPast(t)
 	saved := p.Post(single, p.month("12")).Want(201).String("id")
 	before := p.Fingerprint()
-	r := p.send(p.month("11"), with(p.month("12"), "uniqueRef", "villa-2025-11")).WantError(apierr.CodeBadRequest, "")
+	r := p.send(p.month("11"), fixture.With(p.month("12"), "uniqueRef", "villa-2025-11")).WantError(apierr.CodeBadRequest, "")
 	r.WantIssue("duplicateUniqueRef", "statements.1.uniqueRef")
 	p.send(p.month("11"), p.month("10", p.line("a", "4000", 1), p.line("a", "4000", 2))).
 		WantError(apierr.CodeBadRequest, "").WantIssue("duplicateLineRef", "statements.1.lines.1.uniqueRef")
 	p.send(p.month("11"), p.month("10", p.line("a", "4000", 1, "accountId", p.ada))).
 		WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "statements.1.lines.0.accountId")
-	p.send(p.month("11"), with(p.month("10"), "listingId", p.ada)).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "statements.1.listingId")
-	p.send(p.month("11"), with(p.month("10"), "endAt", "2025-11-01")).
+	p.send(p.month("11"), fixture.With(p.month("10"), "listingId", p.ada)).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "statements.1.listingId")
+	p.send(p.month("11"), fixture.With(p.month("10"), "endAt", "2025-11-01")).
 		WantError(apierr.CodeConflict, apierr.ReasonStatementExists).WantIssue("statementExists", "statements.0.startAt")
-	r = p.send(p.month("11"), with(p.month("12"), "uniqueRef", "other")).WantError(apierr.CodeConflict, apierr.ReasonStatementExists)
+	r = p.send(p.month("11"), fixture.With(p.month("12"), "uniqueRef", "other")).WantError(apierr.CodeConflict, apierr.ReasonStatementExists)
 	r.WantIssue("statementExists", "statements.1.startAt")
 	if r.String("context.statementIds") != `["`+saved+`"]` {
 		t.Errorf("the statement is not named in %s", r.Body)
@@ -100,7 +101,7 @@ func TestABulkImportShiftsMonths(t *testing.T) {
 		ids[month] = p.Post(single, p.month(month, p.line("a", "4000", int64(i+1)))).Want(201).String("id")
 	}
 	shifted := func(ref, month string, cents int64) world.Object {
-		return with(p.month(month, p.line("a", "4000", cents)), "uniqueRef", "villa-2025-"+ref)
+		return fixture.With(p.month(month, p.line("a", "4000", cents)), "uniqueRef", "villa-2025-"+ref)
 	}
 	p.send(shifted("09", "10", 1), shifted("10", "11", 2), shifted("11", "09", 3)).Want(202)
 	p.Work()
@@ -122,8 +123,8 @@ func TestAnUnfinishedImport(t *testing.T) {
 	for name, r := range map[string]*apitest.Response{
 		"publishing":         p.Put(january, world.Object{"status": "published"}),
 		"publishing a month": p.Post("/statements", world.Object{"month": "2026-01", "status": "published"}),
-		"the same reference": p.Post(single, with(p.month("10"), "uniqueRef", "villa-2025-11")),
-		"the same days":      p.Post(single, with(p.month("11"), "uniqueRef", "other", "startAt", "2025-11-30")),
+		"the same reference": p.Post(single, fixture.With(p.month("10"), "uniqueRef", "villa-2025-11")),
+		"the same days":      p.Post(single, fixture.With(p.month("11"), "uniqueRef", "other", "startAt", "2025-11-30")),
 		"another bulk":       p.send(p.month("10"), p.month("12")),
 	} {
 		r.WantError(apierr.CodeConflict, apierr.ReasonHistoricalImportPending)

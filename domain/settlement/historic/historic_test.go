@@ -14,12 +14,11 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/golden"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
 const single = "/statements/historic"
-
-var with = world.With
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
@@ -43,11 +42,11 @@ func newPast(t *testing.T) *past {
 
 func (p *past) line(ref, code string, cents int64, pairs ...any) world.Object {
 	p.T.Helper()
-	return with(world.Object{"uniqueRef": ref, "type": "line", "accountId": p.Account(code), "centTotal": cents}, pairs...)
+	return fixture.With(world.Object{"uniqueRef": ref, "type": "line", "accountId": p.Account(code), "centTotal": cents}, pairs...)
 }
 
 func payoutLine(ref string, cents int64, pairs ...any) world.Object {
-	return with(world.Object{"uniqueRef": ref, "type": "payout", "centTotal": cents}, pairs...)
+	return fixture.With(world.Object{"uniqueRef": ref, "type": "payout", "centTotal": cents}, pairs...)
 }
 
 // month is a statement of the villa over a month of 2025.
@@ -110,7 +109,7 @@ func TestImportedStatement(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	before := p.counts()
-	r := p.Post(single, with(p.month("11",
+	r := p.Post(single, fixture.With(p.month("11",
 		p.line("a", "4000", 100, "description", "Rent", "date", "2025-11-03"), p.line("b", "4010", 20), p.line("c", "5200", -30),
 		p.line("d", "5200", 5, "description", "Refund of a repair"), payoutLine("e", 50, "contactId", p.ben),
 	), "centBalanceStart", 1000)).Want(201)
@@ -153,30 +152,30 @@ func TestMalformedImports(t *testing.T) {
 	own := p.Stay(p.villa, "2026-01-09", 100)
 	good := p.month("11", p.line("a", "4000", 100), payoutLine("b", 5))
 	before := p.counts()
-	lines := func(l ...any) world.Object { return with(good, "lines", append(world.Array{}, l...)) }
+	lines := func(l ...any) world.Object { return fixture.With(good, "lines", append(world.Array{}, l...)) }
 	for name, c := range map[string]struct {
 		body        world.Object
 		issue, path string
 	}{
-		"no reference":             {with(good, "uniqueRef", nil), "required", "uniqueRef"},
-		"no listing":               {with(good, "listingId", nil), "required", "listingId"},
-		"no uuid":                  {with(good, "listingId", "villa"), "", "listingId"},
-		"listing of another team":  {with(good, "listingId", other.villa.ID), "notFound", "listingId"},
-		"no start":                 {with(good, "startAt", nil), "required", "startAt"},
-		"start in another form":    {with(good, "startAt", "01/11/2025"), "", "startAt"},
-		"no end":                   {with(good, "endAt", nil), "required", "endAt"},
-		"end in another form":      {with(good, "endAt", "2025-11-31"), "", "endAt"},
-		"end before start":         {with(good, "endAt", "2025-10-31"), "dateOrder", "endAt"},
-		"no currency":              {with(good, "currency", nil), "required", "currency"},
-		"currency in upper case":   {with(good, "currency", "USD"), "", "currency"},
-		"no such currency":         {with(good, "currency", "xqz"), "currency", "currency"},
-		"no status":                {with(good, "status", nil), "required", "status"},
-		"draft":                    {with(good, "status", "draft"), "", "status"},
-		"no balance":               {with(good, "centBalanceStart", nil), "required", "centBalanceStart"},
-		"broken balance":           {with(good, "centBalanceStart", 1.5), "", "centBalanceStart"},
-		"broken closing balance":   {with(good, "centBalanceEnd", 1.5), "", "centBalanceEnd"},
-		"no lines":                 {with(good, "lines", nil), "required", "lines"},
-		"unknown field":            {with(good, "memo", "x"), "", "memo"},
+		"no reference":             {fixture.With(good, "uniqueRef", nil), "required", "uniqueRef"},
+		"no listing":               {fixture.With(good, "listingId", nil), "required", "listingId"},
+		"no uuid":                  {fixture.With(good, "listingId", "villa"), "", "listingId"},
+		"listing of another team":  {fixture.With(good, "listingId", other.villa.ID), "notFound", "listingId"},
+		"no start":                 {fixture.With(good, "startAt", nil), "required", "startAt"},
+		"start in another form":    {fixture.With(good, "startAt", "01/11/2025"), "", "startAt"},
+		"no end":                   {fixture.With(good, "endAt", nil), "required", "endAt"},
+		"end in another form":      {fixture.With(good, "endAt", "2025-11-31"), "", "endAt"},
+		"end before start":         {fixture.With(good, "endAt", "2025-10-31"), "dateOrder", "endAt"},
+		"no currency":              {fixture.With(good, "currency", nil), "required", "currency"},
+		"currency in upper case":   {fixture.With(good, "currency", "USD"), "", "currency"},
+		"no such currency":         {fixture.With(good, "currency", "xqz"), "currency", "currency"},
+		"no status":                {fixture.With(good, "status", nil), "required", "status"},
+		"draft":                    {fixture.With(good, "status", "draft"), "", "status"},
+		"no balance":               {fixture.With(good, "centBalanceStart", nil), "required", "centBalanceStart"},
+		"broken balance":           {fixture.With(good, "centBalanceStart", 1.5), "", "centBalanceStart"},
+		"broken closing balance":   {fixture.With(good, "centBalanceEnd", 1.5), "", "centBalanceEnd"},
+		"no lines":                 {fixture.With(good, "lines", nil), "required", "lines"},
+		"unknown field":            {fixture.With(good, "memo", "x"), "", "memo"},
 		"no line reference":        {lines(p.line("", "4000", 1)), "", "lines.0.uniqueRef"},
 		"line reference twice":     {lines(p.line("a", "4000", 1), p.line("b", "4000", 1), payoutLine("a", 1)), "duplicateLineRef", "lines.2.uniqueRef"},
 		"another type":             {lines(p.line("a", "4000", 1, "type", "fee")), "", "lines.0.type"},
@@ -188,9 +187,9 @@ func TestMalformedImports(t *testing.T) {
 		"account of another team":  {lines(p.line("a", "4000", 1), p.line("b", "4000", 1, "accountId", other.Account("4000"))), "notFound", "lines.1.accountId"},
 		"stay of another team":     {lines(p.line("a", "4000", 1, "reservationId", stay)), "notFound", "lines.0.reservationId"},
 		"unknown stay":             {lines(p.line("a", "4000", 1, "reservationId", p.ada)), "notFound", "lines.0.reservationId"},
-		"stay in another currency": {with(lines(p.line("a", "4000", 1, "reservationId", own)), "currency", "eur"), "currencyMismatch", "lines.0.reservationId"},
+		"stay in another currency": {fixture.With(lines(p.line("a", "4000", 1, "reservationId", own)), "currency", "eur"), "currencyMismatch", "lines.0.reservationId"},
 		"contact of another team":  {lines(payoutLine("a", 1, "contactId", other.ada)), "notFound", "lines.0.contactId"},
-		"listing without an owner": {with(good, "listingId", p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")), "ownershipPeriodMissing", "listingId"},
+		"listing without an owner": {fixture.With(good, "listingId", p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")), "ownershipPeriodMissing", "listingId"},
 	} {
 		r := p.Post(single, c.body).WantError(apierr.CodeBadRequest, "")
 		if c.issue != "" {
@@ -210,7 +209,7 @@ func TestMalformedImports(t *testing.T) {
 func TestAnExplicitClosingBalanceStands(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	r := p.Post(single, with(p.month("11", p.line("a", "4000", 100)), "centBalanceStart", 1000, "centBalanceEnd", 7)).Want(201)
+	r := p.Post(single, fixture.With(p.month("11", p.line("a", "4000", 100)), "centBalanceStart", 1000, "centBalanceEnd", 7)).Want(201)
 	wantFields(t, r, map[string]string{"financials.centBalanceEnd": "7", "financials.centTotal": "100", "financials.centBalanceStart": "1000"})
 	empty := p.Post(single, p.month("12")).Want(201)
 	wantFields(t, empty, map[string]string{"financials.centBalanceEnd": "0", "journalEntryCount": "0"})
@@ -223,7 +222,7 @@ func TestAnImportIsReplaced(t *testing.T) {
 	first := p.Post(single, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -10))).Want(201)
 	old := p.entries(first.ID("id"))
 	p.Post(single, p.month("12", p.line("a", "4000", 1))).Want(201) // a later one does not hold it
-	again := p.Post(single, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
+	again := p.Post(single, fixture.With(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
 	wantFields(t, again, map[string]string{
 		"id": first.String("id"), "replaced": "true", "journalEntryCount": "1", "status": "inReview", "endAt": "2025-11-29",
 		"financials.centTotal": "70", "financials.centBalanceEnd": "70",
@@ -235,15 +234,15 @@ func TestAnImportIsReplaced(t *testing.T) {
 	s := p.Get("/statements/" + first.String("id")).Want(200)
 	wantFields(t, s, map[string]string{"uniqueRef": "villa-2025-11", "status": "inReview", "total": "70", "startAt": "2025-11-01", "endAt": "2025-11-29"})
 	// Sent again as it is, the entries are new ones all the same.
-	p.Post(single, with(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
+	p.Post(single, fixture.With(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
 	if last := p.entries(first.ID("id")); len(last) != 1 || last[0].ID == now[0].ID {
 		t.Errorf("the entries are still %+v", last)
 	}
-	moved := p.Post(single, with(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
+	moved := p.Post(single, fixture.With(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
 	if moved.String("id") != first.String("id") || moved.String("startAt") != "2025-09-01" {
 		t.Errorf("moved to %s", moved.Body)
 	}
-	p.Post(single, with(p.month("11"), "uniqueRef", "other")).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "other")).Want(201)
 }
 
 // Proves: HST-47.
@@ -254,7 +253,7 @@ func TestTheReferenceOfALiveStatement(t *testing.T) {
 	p.Publish("2026-01", p.villa)
 	p.Exec(`update statement set unique_ref = 'live' where team_id = @team`, nil)
 	before := p.Fingerprint()
-	p.Post(single, with(p.month("11"), "uniqueRef", "live")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "live")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
@@ -267,14 +266,14 @@ func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	barn := p.Listing("Barn", p.ada)
-	p.Post(single, with(p.month("11"), "uniqueRef", "mine")).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine")).Want(201)
 	before := p.Fingerprint()
-	p.Post(single, with(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
 		WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
-	p.Post(single, with(p.month("11"), "uniqueRef", "mine")).Want(200)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine")).Want(200)
 }
 
 // A payout goes to somebody who owns: nobody else's statement would ever show it.
@@ -295,20 +294,20 @@ func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 func TestDaysOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
-	first := p.Post(single, with(p.month("11"), "startAt", "2025-10-20", "endAt", "2025-11-09")).Want(201)
+	first := p.Post(single, fixture.With(p.month("11"), "startAt", "2025-10-20", "endAt", "2025-11-09")).Want(201)
 	for name, days := range map[string][2]string{
 		"its first day": {"2025-10-01", "2025-10-20"}, "its last day": {"2025-11-09", "2025-11-30"}, "inside": {"2025-11-01", "2025-11-02"},
 		"around": {"2025-10-01", "2025-12-31"}, "the same": {"2025-10-20", "2025-11-09"},
 	} {
-		r := p.Post(single, with(p.month("11"), "uniqueRef", name, "startAt", days[0], "endAt", days[1])).
+		r := p.Post(single, fixture.With(p.month("11"), "uniqueRef", name, "startAt", days[0], "endAt", days[1])).
 			WantError(apierr.CodeConflict, apierr.ReasonStatementExists).WantIssue("statementExists", "startAt")
 		if r.String("context.statementIds") != `["`+first.String("id")+`"]` {
 			t.Errorf("%s: the statement is not named in %s", name, r.Body)
 		}
 	}
-	p.Post(single, with(p.month("11"), "uniqueRef", "euros", "currency", "eur")).Want(201)
-	p.Post(single, with(p.month("11"), "uniqueRef", "after", "startAt", "2025-11-10", "endAt", "2025-11-10")).Want(201)
-	p.Post(single, with(p.month("11"), "uniqueRef", "before", "startAt", "2025-10-19", "endAt", "2025-10-19")).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "euros", "currency", "eur")).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "after", "startAt", "2025-11-10", "endAt", "2025-11-10")).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "before", "startAt", "2025-10-19", "endAt", "2025-10-19")).Want(201)
 
 	// One ownership period covers it, from its first day to the day before its end.
 	barn := p.Post("/listings", world.Object{"name": "Barn"}).Want(201).ID("id")
@@ -317,14 +316,14 @@ func TestDaysOfImports(t *testing.T) {
 			db.Args{"id": id.New(p.DB.Now()), "listing": barn, "start": days[0], "end": days[1], "now": p.DB.Now()})
 	}
 	for name, days := range map[string][2]string{"before": {"2024-12-31", "2025-01-05"}, "across": {"2025-06-30", "2025-07-01"}} {
-		p.Post(single, with(p.month("11"), "uniqueRef", name, "listingId", barn, "startAt", days[0], "endAt", days[1])).
+		p.Post(single, fixture.With(p.month("11"), "uniqueRef", name, "listingId", barn, "startAt", days[0], "endAt", days[1])).
 			WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "listingId")
 	}
-	own := with(p.month("11"), "uniqueRef", "own", "listingId", barn, "startAt", "2025-01-01", "endAt", "2025-06-30")
+	own := fixture.With(p.month("11"), "uniqueRef", "own", "listingId", barn, "startAt", "2025-01-01", "endAt", "2025-06-30")
 	// Rule HST-28: its periods have no members.
-	p.Post(single, with(own, "lines", world.Array{payoutLine("a", 1, "contactId", p.ada)})).
+	p.Post(single, fixture.With(own, "lines", world.Array{payoutLine("a", 1, "contactId", p.ada)})).
 		WantError(apierr.CodeBadRequest, "").WantIssue("ownershipMembersMissing", "listingId")
-	p.Post(single, with(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
+	p.Post(single, fixture.With(own, "lines", world.Array{p.line("a", "4000", 1)})).Want(201)
 }
 
 // Proves: HST-19, HST-30, HST-50, HST-51, OPEN-52.
@@ -373,13 +372,13 @@ func TestTheOrderOfImports(t *testing.T) {
 		"context.blockingStatementId": p.Statement(p.villa, "2026-01").String(), "context.blockingStatementStartAt": "2026-01-01",
 		"context.blockingStatementStatus": "published", "context.nextAction": "returnStatementsToDraft",
 	})
-	p.Post(single, with(p.month("11"), "uniqueRef", "villa-2025-12")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "villa-2025-12")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
 	again := p.Post(single, p.month("12", p.line("a", "4000", 5))).Want(200)
 	if again.String("id") != first.String("id") {
 		t.Errorf("replaced %s", again.Body)
 	}
 	barn := p.Listing("Barn", p.ada)
-	p.Post(single, with(p.month("11"), "uniqueRef", "barn", "listingId", barn.ID)).Want(201)
+	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "barn", "listingId", barn.ID)).Want(201)
 }
 
 // A statement that was paid keeps what its payouts rest on.
@@ -399,7 +398,7 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 		"another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
 		"another ownership period": {"startAt", "2025-11-01", "endAt", "2025-11-30"},
 	} {
-		r := p.Post(single, with(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
+		r := p.Post(single, fixture.With(p.month("12"), change...)).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 		if r.String("context.statementIds") != `["`+s.String()+`"]` {
 			t.Errorf("%s: %s", name, r.Body)
 		}

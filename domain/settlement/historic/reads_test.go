@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
@@ -125,7 +126,7 @@ func TestTheLayoutIsFrozen(t *testing.T) {
 	p.Post(single, p.month("11", p.line("a", "4000", 900))).Want(200)
 	wantFields(t, p.Get("/statements/"+s).Want(200), map[string]string{"layout.name": "Changed"})
 	barn := p.Listing("Barn", p.ben)
-	other := p.Post(single, with(p.month("11"), "listingId", barn.ID, "uniqueRef", "barn")).Want(201).String("id")
+	other := p.Post(single, fixture.With(p.month("11"), "listingId", barn.ID, "uniqueRef", "barn")).Want(201).String("id")
 	if got := p.Get("/statements/" + other).Want(200); got.String("layout.isDefault") != "true" {
 		t.Errorf("the default is not taken: %s", got.Body)
 	}
@@ -142,7 +143,7 @@ func TestImportedBalancesChain(t *testing.T) {
 	// What the owners are owed when the live books begin is their opening balance.
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 850}).Want(200)
 	p.Post(single, p.month("11", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
-	p.Post(single, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 800)).Want(201)
+	p.Post(single, fixture.With(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 800)).Want(201)
 	list := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)
 	wantFields(t, list, map[string]string{
 		"data.0.startAt": "2025-11-01", "data.0.financials.balanceEnd": "800", "data.1.financials.balanceStart": "800",
@@ -154,7 +155,7 @@ func TestImportedBalancesChain(t *testing.T) {
 	owner := p.As([]string{"statements:read"}, &p.ben).Get("/statements?year=2025&sort=startAt").Want(200)
 	wantFields(t, owner, map[string]string{"data.1.financials.balanceEnd": "850", "pagination.total": "2"})
 	// A gap is told, not refused.
-	p.Post(single, with(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
+	p.Post(single, fixture.With(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
 	gap := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)
 	if !strings.Contains(gap.String("data.1.issues"), "balanceMismatch_start") {
 		t.Errorf("the gap is not told: %s", gap.Body)
@@ -184,7 +185,7 @@ func TestTheRestOfAnImportedMonthChains(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 850}).Want(200)
-	p.Post(single, with(p.month("12", p.line("a", "4000", 850)), "startAt", "2026-01-01", "endAt", "2026-01-15")).Want(201)
+	p.Post(single, fixture.With(p.month("12", p.line("a", "4000", 850)), "startAt", "2026-01-01", "endAt", "2026-01-15")).Want(201)
 	p.Stay(p.villa, "2026-01-20", 1_000)
 	p.Expense(p.villa, "2026-01-31", 300)
 	february := "/statements/" + p.Statement(p.villa, "2026-02").String()
@@ -201,7 +202,7 @@ func TestAReplacementReopensInOrder(t *testing.T) {
 	p.Put("/listings/"+p.villa.ID.String()+"/opening-balance", world.Object{"amount": 900}).Want(200)
 	january := "/statements/" + p.Statement(p.villa, "2026-01").String()
 	p.Put(january, world.Object{"status": "inReview"}).Want(200)
-	review := with(p.month("12", p.line("a", "4000", 800)), "status", "inReview")
+	review := fixture.With(p.month("12", p.line("a", "4000", 800)), "status", "inReview")
 	p.Post(single, review).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
 	p.Post(single, p.month("12", p.line("a", "4000", 900))).Want(200)
 	p.Put(january, world.Object{"status": "draft"}).Want(200)

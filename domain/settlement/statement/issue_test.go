@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
@@ -31,7 +32,7 @@ func TestALayoutThatLeavesAccountsOut(t *testing.T) {
 	for _, l := range []world.Listing{villa, barn} {
 		w.Stay(l, "2026-01-09", 100_000)
 	}
-	layout := w.Post("/statement-layouts", world.With(design(w, "Poor", "4010"), "listingIds", world.Array{villa.ID})).Want(201).ID("id").String()
+	layout := w.Post("/statement-layouts", fixture.With(design(w, "Poor", "4010"), "listingIds", world.Array{villa.ID})).Want(201).ID("id").String()
 	january := w.Statement(villa, "2026-01").String()
 	const want = "netRevenueLayoutMismatch error, line_unassignedAccount error"
 	detail := w.Get("/statements/" + january).Want(200)
@@ -82,7 +83,7 @@ type span struct{ start, end string }
 // imported is a statement that comes from another system with one line of rent.
 func imported(w *world.World, l world.Listing, over span, rent int64, rest ...any) string {
 	w.T.Helper()
-	return w.Post("/statements/historic", world.With(world.Object{
+	return w.Post("/statements/historic", fixture.With(world.Object{
 		"uniqueRef": l.ID.String() + over.start, "listingId": l.ID, "startAt": over.start, "endAt": over.end, "currency": "usd", "status": "published", "centBalanceStart": 0,
 		"lines": world.Array{world.Object{"uniqueRef": "rent", "type": "line", "accountId": w.Account("4000"), "centTotal": rent}},
 	}, rest...)).Want(201).ID("id").String()
@@ -134,7 +135,7 @@ func TestBalancesThatDoNotFollow(t *testing.T) {
 func opening(w *world.World, l world.Listing, date string, cents int64) {
 	w.T.Helper()
 	line := func(account string, cents int64, rest ...any) world.Object {
-		return world.With(world.Object{"accountId": w.Account(account), "centTotal": cents}, rest...)
+		return fixture.With(world.Object{"accountId": w.Account(account), "centTotal": cents}, rest...)
 	}
 	w.Post("/general-ledger/journals", world.Object{"date": date, "lines": world.Array{
 		line("1000", cents), line("2900", -cents, "party", "owners", "listingId", l.ID),

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
@@ -22,7 +23,7 @@ func TestPreviewOfALayout(t *testing.T) {
 	before, saved := w.Fingerprint(), w.Get("/statements/"+january.String()).Want(200)
 
 	for _, named := range []world.Object{{"statementId": february}, {"listingId": villa.ID, "month": "2026-02"}, {"listingId": villa.ID, "month": "2026-02", "currency": "USD"}} {
-		r := w.Post(preview, world.With(named, "layout", design(w, "Tried", "4000"))).Want(200)
+		r := w.Post(preview, fixture.With(named, "layout", design(w, "Tried", "4000"))).Want(200)
 		if r.ID("id") != february || r.String("layout.name") != "Tried" || r.Int("tables.0.total") != 50_000 || r.Len("tables.0.columns") != 3 || r.String("summary.0.name") != "netRevenue" || r.Len("issues") != 0 {
 			t.Errorf("preview of %v: %s", named, r.Body)
 		}
@@ -46,7 +47,7 @@ func TestPreviewOfALayout(t *testing.T) {
 		"required month":       {"listingId": villa.ID},
 		"conflict statementId": {"statementId": january, "month": "2026-01"},
 		"notFound layout.netRevenueSections.0.columns.1.value.accountIds.0": {"statementId": january, "layout": unknownAccount(w)},
-		"notFound layout.listingIds.1":                                      {"statementId": january, "layout": world.With(design(w, "Tried", "4000"), "listingIds", world.Array{villa.ID, id.New(w.DB.Now())})},
+		"notFound layout.listingIds.1":                                      {"statementId": january, "layout": fixture.With(design(w, "Tried", "4000"), "listingIds", world.Array{villa.ID, id.New(w.DB.Now())})},
 	} {
 		if body["layout"] == nil {
 			body["layout"] = design(w, "Tried", "4000")
