@@ -122,7 +122,7 @@ func (p *Places) next() bool {
 	return false
 }
 
-// leave takes somebody of the team out of the line.
+// leave takes the i-th request of a team that waits for a place out of the line.
 func (p *Places) leave(team id.ID, i int) {
 	if p.waiting[team] = slices.Delete(p.waiting[team], i, i+1); len(p.waiting[team]) > 0 {
 		return

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"stayledger/domain/activity/mapping"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"

@@ -2,7 +2,6 @@
 package world
 
 import (
-	"maps"
 	"net/url"
 	"path/filepath"
 	"strconv"

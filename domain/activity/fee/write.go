@@ -112,7 +112,7 @@ type updateInput struct {
 	Body Update
 }
 
-// keep sets what is given.
+// keep sets a field to the value that the caller gave, and leaves it as it is when none was given.
 func keep[T any](to, given *T) {
 	if given != nil {
 		*to = *given

@@ -1,13 +1,10 @@
 package opening_test
 
 import (
-	"context"
 	"maps"
-	"strings"
 	"testing"
 
 	"stayledger/platform/apitest"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/test/fixture"
 	whole "stayledger/test/world"

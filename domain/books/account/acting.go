@@ -2,9 +2,9 @@ package account
 
 import "strings"
 
-// Acting is SQL that holds for a line of a transaction that acts as one of some parts, whether it named its account by the assignment or by id:
-// the account decides, by the parts that it plays. An account that plays no part any more stands for the part that gave it to the line, so that
-// what was booked there keeps its meaning. The line is given by its alias in a query that takes the argument team.
+// Acting is a condition in SQL: the account of a transaction line has one of the given assignments. It does not matter whether the line named its
+// account by the assignment or by its id. When an account has no assignment any more, the assignment by which the line named it counts, so that
+// what was booked there keeps its meaning. The line is given by its alias, in a query that takes the argument team.
 func Acting(line string, parts ...Assignment) string {
 	quoted := make([]string, len(parts))
 	for i, p := range parts {

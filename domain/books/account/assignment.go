@@ -56,7 +56,7 @@ type Missing struct {
 	Assignments []Assignment `json:"assignments"`
 }
 
-// Assigned gives the team's accounts by the part they play; a part that nobody plays is absent.
+// Assigned gives the account of each assignment that the team has made; others are absent.
 func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 	type row struct {
 		Assignment Assignment

@@ -139,7 +139,7 @@ func (c *Chart) Counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, e
 	return out, nil
 }
 
-// Assign has the counterparts play what the accounts of a chart play, where the team has nobody for it.
+// Assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them itself.
 func (c *Chart) Assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assigned{}
 	for _, a := range c.assignments {

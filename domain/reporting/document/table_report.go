@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// reportTable makes a table of one that a report or the layout of a statement tells.
+// reportTable lays out a table of a report, or a section of a statement, for paper.
 func (p *paperwork) reportTable(from *ReportTable) *table {
 	t := &table{title: p.legible.line(from.Title), columns: make([]tableColumn, len(from.Columns))}
 	for i, c := range from.Columns {

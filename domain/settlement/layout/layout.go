@@ -241,7 +241,7 @@ func (l *Layout) design() *Design {
 	}
 }
 
-// all are the sections of both kinds.
+// all are the sections of net revenue and the others, in that order.
 func (l *Layout) all() []*Section {
 	var out []*Section
 	for _, sections := range [][]Section{l.NetRevenueSections, l.OtherSections} {

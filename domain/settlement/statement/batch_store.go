@@ -131,7 +131,8 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	return c, nil
 }
 
-// batchPage are the statements of a batch with some outcomes, or with none given all of them, in the order of the change.
+// batchPage is a page of the statements of a batch, in the order in which they were changed: those with one of the given outcomes, or all of
+// them when none is given.
 func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*page.Page[BatchStatement], error) {
 	type stored struct {
 		key

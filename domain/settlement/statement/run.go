@@ -22,7 +22,7 @@ type Figures struct {
 	// Owners are the members of the ownership period in their order, Parts what the financials are to each of them.
 	Owners []Owner
 	Parts  []Financials
-	// Left is what of the available balance is still to be paid, here or on earlier statements.
+	// Left is the part of the available balance that is still to be paid, whether it was added by this statement or by earlier ones.
 	Left money.Cents
 	// Paid is what the payouts that name it have brought the owners.
 	Paid []Receipt
