@@ -62,9 +62,6 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		return nil, err
 	}
 	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
-	if f.basis, err = db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team}); err != nil {
-		return nil, fmt.Errorf("read what payouts are suggested by: %w", err)
-	}
 	var owners []id.ID
 	for i := range payables {
 		p := &payables[i]
@@ -73,11 +70,19 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 			owners = append(owners, p.Shares[j].ContactID)
 		}
 	}
-	owners = unique(owners)
-	if err := f.loadFailed(ctx, tx, r.StatementIDs); err != nil {
-		return nil, err
+	return f, tx.Together(ctx,
+		db.Load(&f.basis, basisOf),
+		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
+		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, unique(owners)) })
+}
+
+// basisOf is what the team has payouts suggested by.
+func basisOf(ctx context.Context, tx *db.Tx) (team.PayoutBasis, error) {
+	basis, err := db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return "", fmt.Errorf("read what payouts are suggested by: %w", err)
 	}
-	return f, f.loadAccounts(ctx, tx, r, owners)
+	return basis, nil
 }
 
 // loadFailed finds payouts that count as paid although no money has moved.
@@ -107,19 +112,14 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 
 // loadAccounts reads the accounts that may pay. The one that the request names must be a bank account.
 func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
-	type row struct{ ID, PayoutAccountID id.ID }
-	rows, err := db.Select[row](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
-		db.Args{"team": tx.Team, "owners": owners})
-	if err != nil {
-		return fmt.Errorf("read owners: %w", err)
+	var own []paidFrom
+	var have map[account.Assignment]id.ID
+	if err := tx.Together(ctx, db.LoadOf(&own, paidFromOf, owners), db.Load(&have, account.Assigned)); err != nil {
+		return err
 	}
-	have, err := account.Assigned(ctx, tx)
-	if err != nil {
-		return fmt.Errorf("read the account assignments: %w", err)
-	}
-	f.own, f.assigned = make(map[id.ID]id.ID, len(rows)), have[account.PayoutBankAccount]
+	f.own, f.assigned = make(map[id.ID]id.ID, len(own)), have[account.PayoutBankAccount]
 	ids := []id.ID{f.assigned}
-	for _, o := range rows {
+	for _, o := range own {
 		f.own[o.ID] = o.PayoutAccountID
 		ids = append(ids, o.PayoutAccountID)
 	}
@@ -131,6 +131,19 @@ func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners 
 		return err
 	}
 	return usable(f.banks, *r.BankAccountID, "bankAccountId")
+}
+
+// paidFrom is an owner with the bank account that he or she is to be paid from.
+type paidFrom struct{ ID, PayoutAccountID id.ID }
+
+// paidFromOf are those of the owners who have one.
+func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, error) {
+	found, err := db.Select[paidFrom](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
+		db.Args{"team": tx.Team, "owners": owners})
+	if err != nil {
+		return nil, fmt.Errorf("read owners: %w", err)
+	}
+	return found, nil
 }
 
 // addBanks reads accounts that are not known yet.

@@ -78,17 +78,40 @@ func (all *histories) of(period id.ID, currency string) *history {
 
 // historiesOf reads those of ownership periods.
 func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
-	owners, err := ownersOf(ctx, tx, periods)
+	var owners map[id.ID][]owner
+	var balances []balance
+	var payouts []distribution
+	err := tx.Together(ctx, db.LoadOf(&owners, ownersOf, periods), db.LoadOf(&balances, balancesOf, periods), db.LoadOf(&payouts, distributionsOf, periods))
 	if err != nil {
 		return nil, err
 	}
-	args := db.Args{"team": tx.Team, "periods": periods}
+	all := &histories{owners: owners, chains: map[Chain]*history{}}
+	for i := range balances {
+		h := all.of(balances[i].OwnershipPeriodID, balances[i].Currency)
+		h.balances = append(h.balances, balances[i])
+	}
+	for i := range payouts {
+		all.of(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
+	}
+	for _, h := range all.chains {
+		h.settle()
+	}
+	return all, nil
+}
+
+// balancesOf are those of the saved statements of ownership periods, oldest first.
+func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
 	balances, err := db.Select[balance](ctx, tx, `
 		select ownership_period_id, currency, id, start_at, end_at, status, imported, balance_end - reserve as available, shares
-		from statement where team_id = @team and ownership_period_id = any(@periods) order by start_at`, args)
+		from statement where team_id = @team and ownership_period_id = any(@periods) order by start_at`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
 	}
+	return balances, nil
+}
+
+// distributionsOf are the payouts of ownership periods, of each day and member together, oldest first.
+func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distribution, error) {
 	payouts, err := db.Select[distribution](ctx, tx, `
 		select ownership_period_id, currency, contact_id, date, since, imported, sum(total)::bigint as total, sum(missing)::bigint as missing from (
 			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, e.cent_total as total,
@@ -103,22 +126,11 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods)
 				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')
 				and (e.ledger in ('trust', 'operating') and e.status = 'active' or e.ledger = 'historical' and e.trigger_type = 'historicalPayout')
-		) e group by 1, 2, 3, 4, 5, 6 order by date, contact_id`, args)
+		) e group by 1, 2, 3, 4, 5, 6 order by date, contact_id`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts of ownership periods: %w", err)
 	}
-	all := &histories{owners: owners, chains: map[Chain]*history{}}
-	for i := range balances {
-		h := all.of(balances[i].OwnershipPeriodID, balances[i].Currency)
-		h.balances = append(h.balances, balances[i])
-	}
-	for i := range payouts {
-		all.of(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
-	}
-	for _, h := range all.chains {
-		h.settle()
-	}
-	return all, nil
+	return payouts, nil
 }
 
 // pay takes a payout in; one that names somebody else is everybody's.

@@ -70,24 +70,19 @@ func paymentIssues(s *Statement, payouts []linkedPayout) []Issue {
 // computed statement is not looked at again: neither it nor the entries have changed since it fitted.
 func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]Issue, error) {
 	out := map[id.ID][]Issue{}
-	if err := chainIssues(ctx, tx, rows, out); err != nil {
-		return nil, err
-	}
 	laidOut := make([]row, 0, len(rows))
 	for i := range rows {
 		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
 			laidOut = append(laidOut, rows[i])
 		}
 	}
-	if len(laidOut) == 0 {
-		return out, nil
+	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return chainIssues(ctx, tx, rows, out) }}
+	var sums map[id.ID][]layout.Entry
+	var frozen map[id.ID]*layout.Design
+	if len(laidOut) > 0 {
+		works = append(works, db.LoadOf(&sums, accountSumsOf, laidOut), db.LoadOf(&frozen, frozenOf, laidOut))
 	}
-	sums, err := accountSumsOf(ctx, tx, laidOut)
-	if err != nil {
-		return nil, err
-	}
-	frozen, err := frozenOf(ctx, tx, laidOut)
-	if err != nil {
+	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
 	for i := range laidOut {

@@ -52,32 +52,18 @@ func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]St
 	return out, t.histories, nil
 }
 
-func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) (err error) {
-	if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
-		return err
+func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
+	works := []db.Work{
+		db.LoadOf(&t.histories, historiesOf, periodsOf(rows)), db.LoadOf(&t.owed, uncollectedOf, rows), db.LoadOf(&t.published, versionsOf, idsOf(rows)),
+		db.LoadOf(&t.journals, ledger.StatusOfListings, listingsOf(rows)),
 	}
 	if saved := savedOf(rows); len(saved) > 0 {
-		if t.payouts, err = payoutsOf(ctx, tx, saved); err != nil {
-			return err
-		}
-		if t.kept, err = keptOf(ctx, tx, saved); err != nil {
-			return err
-		}
+		works = append(works, db.LoadOf(&t.payouts, payoutsOf, saved), db.LoadOf(&t.kept, keptOf, saved))
 	}
-	if t.owed, err = uncollectedOf(ctx, tx, rows); err != nil {
-		return err
+	if !t.asOwner {
+		works = append(works, db.Load(&t.special, specialOf), db.LoadOf(&t.issues, issuesOf, rows))
 	}
-	if t.published, err = versionsOf(ctx, tx, idsOf(rows)); err != nil {
-		return err
-	}
-	if t.journals, err = ledger.StatusOfListings(ctx, tx, listingsOf(rows)); err != nil || t.asOwner {
-		return err
-	}
-	if t.special, err = specialOf(ctx, tx); err != nil {
-		return err
-	}
-	t.issues, err = issuesOf(ctx, tx, rows)
-	return err
+	return tx.Together(ctx, works...)
 }
 
 // draw fills in what drafts are made of: the months of their chains and the designs that their listings have now.
@@ -98,13 +84,16 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	added, err := sumsOf(ctx, tx, once(periods), last.LastOfMonth())
+	var added sums
+	var designs map[id.ID]*layout.Design
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			added, err = sumsOf(ctx, tx, once(periods), last.LastOfMonth())
+			return err
+		},
+		db.LoadOf(&designs, layout.Chosen, once(listings)))
 	if err != nil {
 		return err
-	}
-	designs, err := layout.Chosen(ctx, tx, once(listings))
-	if err != nil {
-		return fmt.Errorf("choose layouts: %w", err)
 	}
 	for _, r := range drafts {
 		r.months, r.design = added[Chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
