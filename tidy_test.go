@@ -441,6 +441,7 @@ func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
 
 var (
 	createdTable = regexp.MustCompile(`(?m)^create table ([a-z_]+)`)
+	ownedTables  = regexp.MustCompile(`parts\.Owns\(([^)]*)\)|\bName: ("[a-z_]+")`)
 	writtenTable = regexp.MustCompile(`\b(?:insert into|delete from)\s+([a-z_]+)|\bupdate\s+([a-z_]+)(?:\s+[a-z]+)?\s+set\b`)
 )
 
@@ -466,8 +467,22 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 			}
 		}
 	}
+	owned := map[string]string{}
+	for _, file := range goFiles(t) {
+		if path.Base(file.name) != "part.go" {
+			continue
+		}
+		for _, m := range ownedTables.FindAllStringSubmatch(file.content, -1) {
+			for name := range strings.SplitSeq(m[1]+m[2], ",") {
+				owned[strings.Trim(name, ` "`)] = path.Dir(file.name)
+			}
+		}
+	}
 	written := 0
 	for table, dirs := range writers {
+		if owner, isTeams := owned[table]; isTeams && !slices.Equal(dirs, []string{owner}) && len(dirs) > 0 {
+			t.Errorf("table %s is written by %s and named by the Part of %s: the Part of the writer names it", table, strings.Join(dirs, ", "), owner)
+		}
 		if len(dirs) > 1 {
 			slices.Sort(dirs)
 			t.Errorf("table %s is written by %s: one of them owns it and gives the others a function", table, strings.Join(dirs, ", "))
@@ -476,6 +491,15 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 	}
 	if written < 60 {
 		t.Errorf("found the writers of %d tables only: the patterns do not fit any more", written)
+	}
+}
+
+func TestErasingHasOneWay(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		if !file.isTest() && file.name != "platform/parts/erase.go" && strings.Contains(file.content, "stayledger.erasing") {
+			t.Errorf("%s erases what is kept for good: only the deletion of a team does, through Part.Erase", file.name)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"stayledger/domain/books/trial"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/reporting/export"
@@ -99,7 +100,11 @@ func Parts(o External, c Config) parts.Part {
 		summary.Part(),
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
 		file.Part(o.Store, o.Signer),
-		parts.Part{Every: api.Every()},
+		audit.Part(),
+		parts.Part{Every: api.Every(), Tables: append(
+			parts.Owns("api_idempotency"),
+			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
+		)},
 	)
 }
 

@@ -2,9 +2,13 @@
 package parts
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/job"
 )
 
@@ -16,10 +20,14 @@ type Part struct {
 	Handlers map[job.Kind]job.Handler
 	// Every is what the service repeats by itself.
 	Every []job.Every
+	// Tables are those of teams that the noun writes. They go with a team that is erased.
+	Tables []Table
+	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called again.
+	Outside func(ctx context.Context, d *db.DB, team id.ID) error
 }
 
 // Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a route, give an endpoint or
-// periodic work the same name: one of the two would never be heard of.
+// periodic work the same name, or own a table: one of the two would never be heard of.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}
@@ -42,7 +50,27 @@ func Join(parts ...Part) Part {
 		for _, e := range p.Every {
 			once("periodic work", e.Name)
 		}
+		for _, t := range p.Tables {
+			once("table", t.Name)
+		}
+		sum.Tables = append(sum.Tables, p.Tables...)
+		sum.Outside = both(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
 	}
 	return sum
+}
+
+type outside = func(ctx context.Context, d *db.DB, team id.ID) error
+
+// both does one after the other.
+func both(one, other outside) outside {
+	switch {
+	case one == nil:
+		return other
+	case other == nil:
+		return one
+	}
+	return func(ctx context.Context, d *db.DB, team id.ID) error {
+		return errors.Join(one(ctx, d, team), other(ctx, d, team))
+	}
 }

@@ -4,5 +4,5 @@ import "stayledger/platform/parts"
 
 // Part is recurring fees.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints()}
+	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("fee", "fee_condition", "fee_listing_period", "fee_reference")}
 }

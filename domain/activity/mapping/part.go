@@ -15,4 +15,6 @@ var (
 )
 
 // Part is the mappings of reservation lines.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("reservation_line_mapping")}
+}

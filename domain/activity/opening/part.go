@@ -27,7 +27,9 @@ var (
 )
 
 // Part is the opening balances.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("opening_balance")}
+}
 
 func endpoints() []api.Endpoint {
 	const guests = "/teams/opening-balances/accounts-receivable-deferred-revenue"

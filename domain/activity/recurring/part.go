@@ -19,6 +19,7 @@ var (
 // Part is recurring templates, whose instances are made when they are due.
 func Part() parts.Part {
 	return parts.Part{
+		Tables:    parts.Owns("transaction_template"),
 		Endpoints: endpoints(),
 		Handlers:  map[job.Kind]job.Handler{RunKind: operation.Work(10*time.Minute, runTask)},
 		Every:     every(),

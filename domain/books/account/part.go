@@ -7,5 +7,5 @@ import (
 
 // Part is accounts; journals follow their assignments.
 func Part(journals ledger.Sources) parts.Part {
-	return parts.Part{Endpoints: endpoints(journals)}
+	return parts.Part{Endpoints: endpoints(journals), Tables: parts.Owns("account", "account_category", "account_assignment")}
 }

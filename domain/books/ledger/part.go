@@ -4,5 +4,8 @@ import "stayledger/platform/parts"
 
 // Part is the ledger, which is read through other nouns.
 func Part() parts.Part {
-	return parts.Part{Every: every()}
+	return parts.Part{
+		Every:  every(),
+		Tables: parts.Owns("ledger_entry", "ledger_stale", "ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_large"),
+	}
 }

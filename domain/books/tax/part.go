@@ -4,5 +4,5 @@ import "stayledger/platform/parts"
 
 // Part is tax rates.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints()}
+	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("tax_rate")}
 }

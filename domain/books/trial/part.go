@@ -23,7 +23,9 @@ var (
 )
 
 // Part is the opening trial balance.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("opening_trial_balance", "opening_trial_balance_row")}
+}
 
 // Failures are those of every change of an opening balance of a team, for descriptions.
 const Failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "

@@ -7,5 +7,5 @@ import (
 
 // Part is contacts.
 func Part(box *seal.Box) parts.Part {
-	return parts.Part{Endpoints: endpoints(box)}
+	return parts.Part{Endpoints: endpoints(box), Tables: parts.Owns("contact")}
 }

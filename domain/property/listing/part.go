@@ -7,5 +7,8 @@ import (
 
 // Part is listings and their owners; journals follow them.
 func Part(journals ledger.Sources) parts.Part {
-	return parts.Part{Endpoints: endpoints(journals)}
+	return parts.Part{
+		Endpoints: endpoints(journals),
+		Tables:    parts.Owns("listing", "listing_ownership_period", "listing_ownership_member"),
+	}
 }

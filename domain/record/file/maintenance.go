@@ -23,6 +23,16 @@ func every(store blob.Store) []job.Every {
 	}
 }
 
+// outside removes the content of all files of a team, and of those that are just being written.
+func outside(store blob.Store) func(context.Context, *db.DB, id.ID) error {
+	return func(ctx context.Context, d *db.DB, team id.ID) error {
+		of := func(find func(context.Context, *db.Tx, id.ID) ([]doomed, error)) func(context.Context, *db.Tx) ([]doomed, error) {
+			return func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return find(ctx, tx, team) }
+		}
+		return errors.Join(remove(ctx, d, store, of(kept), markPurged), remove(ctx, d, store, of(drafts), deleteDrafts))
+	}
+}
+
 // sweeper is a store that can find what its own writers never finished.
 type sweeper interface {
 	Sweep(ctx context.Context, olderThan time.Time) (int, error)

@@ -7,5 +7,8 @@ import (
 
 // Part is stored files and attachments.
 func Part(store blob.Store, signer *blob.Signer) parts.Part {
-	return parts.Part{Endpoints: endpoints(store, signer), Every: every(store)}
+	return parts.Part{
+		Endpoints: endpoints(store, signer), Every: every(store), Outside: outside(store),
+		Tables: parts.Owns("file", "file_draft", "transaction_attachment"),
+	}
 }

@@ -122,6 +122,20 @@ func due(ctx context.Context, tx *db.Tx) ([]doomed, error) {
 		order by purge_at limit @batch for update skip locked`, db.Args{"now": tx.Now, "batch": batch})
 }
 
+// kept are files of a team that have their content still.
+func kept(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
+	return db.Select[doomed](ctx, tx, `
+		select team_id, id, blob_key from file where team_id = @team and purged_at is null
+		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
+}
+
+// drafts are files of a team that are being written, or whose writer died.
+func drafts(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
+	return db.Select[doomed](ctx, tx, `
+		select team_id, id, blob_key from file_draft where team_id = @team
+		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
+}
+
 func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update file f set purged_at = @now from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)

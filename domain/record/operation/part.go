@@ -8,5 +8,11 @@ import (
 
 // Part is operations, which are kept for so long.
 func Part(keep time.Duration) parts.Part {
-	return parts.Part{Endpoints: endpoints(waitPoll), Every: every(keep)}
+	// The operation that deletes a team tells how that went (OPEN-81).
+	return parts.Part{Endpoints: endpoints(waitPoll), Every: every(keep), Tables: append(
+		parts.Owns("operation_count"),
+		parts.Table{Name: "operation_progress", Keep: `r.operation_id = @operation`},
+		parts.Table{Name: "operation_resource", Keep: `r.operation_id = @operation`},
+		parts.Table{Name: "operation", Keep: `r.id = @operation`},
+	)}
 }

@@ -17,5 +17,8 @@ var (
 
 // Part is the import of statements.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{task: handler()}}
+	return parts.Part{
+		Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{task: handler()},
+		Tables: parts.Owns("statement_import"),
+	}
 }

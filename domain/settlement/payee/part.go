@@ -8,5 +8,5 @@ import (
 
 // Part is the payment methods of contacts.
 func Part(box *seal.Box, open connection.Opener) parts.Part {
-	return parts.Part{Endpoints: endpoints(box), Handlers: handlers(box, open)}
+	return parts.Part{Endpoints: endpoints(box), Handlers: handlers(box, open), Tables: parts.Owns("payee_method")}
 }

@@ -4,5 +4,8 @@ import "stayledger/platform/parts"
 
 // Part is payments through providers, and who approves them.
 func (s *Service) Part() parts.Part {
-	return parts.Part{Endpoints: s.endpoints(), Handlers: s.handlers(), Every: s.every()}
+	return parts.Part{
+		Endpoints: s.endpoints(), Handlers: s.handlers(), Every: s.every(),
+		Tables: parts.Owns("payment", "payment_approval", "payment_batch", "payment_batch_counter", "payment_callback", "payment_limit", "payment_return"),
+	}
 }

@@ -4,5 +4,5 @@ import "stayledger/platform/parts"
 
 // Part is payouts of statements.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Handlers: handlers()}
+	return parts.Part{Endpoints: endpoints(), Handlers: handlers(), Tables: parts.Owns("payout_result")}
 }
