@@ -386,6 +386,39 @@ func TestNoPrivateRegistries(t *testing.T) {
 	}
 }
 
+func TestIssuesAreMadeFromTheirCodes(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		if path.Dir(file.name) == "platform/apierr" {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			var made bool
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				list, isList := n.Type.(*ast.ArrayType)
+				made = isSelected(n.Type, "apierr", "Issue") ||
+					isList && isSelected(list.Elt, "apierr", "Issue") && slices.ContainsFunc(n.Elts, func(e ast.Expr) bool { _, ok := e.(*ast.CompositeLit); return ok })
+			case *ast.CallExpr:
+				made = isSelected(n.Fun, "apierr", "IssueCode") && file.name != "platform/apitest/response.go"
+			}
+			if made {
+				t.Errorf("%s makes an issue by hand: take apierr.IssueX.InBody(…) and its like; a new code is a line in platform/apierr/issuecode.go", file.name)
+			}
+			return true
+		})
+	}
+}
+
+func isSelected(e ast.Expr, from, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok || s.Sel.Name != name {
+		return false
+	}
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == from
+}
+
 // lockFact matches what locks are decided by: how far the books are closed, what a journal waits for, and statements that reach to a day of an entry.
 var lockFact = regexp.MustCompile(`\b(books_closed_at|soft_closed_at|soft_close_posters|ledger_stale|held_at|held_by)\b|\btxn_at <=? \w+\.end_at\b|` +
 	`\bledger\.Err(BooksClosed|StatementAttachment|StatementPeriod|StatementInReview|Reconciled)\b`)

@@ -129,12 +129,12 @@ func parseQuery(raw string) (map[string]string, []apierr.Issue) {
 	}
 	values := map[string]string{}
 	var issues []apierr.Issue
-	refuse := func(message, code, name string) {
-		issue := apierr.Issue{Message: message, Code: code, Schema: "query"}
-		if name != "" && utf8.ValidString(name) {
-			issue.Path = []any{name}
+	refuse := func(code apierr.IssueCode, name string) {
+		if name == "" || !utf8.ValidString(name) {
+			issues = append(issues, code.InQuery())
+			return
 		}
-		issues = append(issues, issue)
+		issues = append(issues, code.InQuery(name))
 	}
 	for pair := range strings.SplitSeq(raw, "&") {
 		if len(issues) == maxIssues {
@@ -143,17 +143,17 @@ func parseQuery(raw string) (map[string]string, []apierr.Issue) {
 		key, value, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(key)
 		if err != nil || strings.Contains(pair, ";") || name == "" {
-			refuse("Query string is malformed", "malformedQuery", "")
+			refuse(apierr.IssueMalformedQuery, "")
 			continue
 		}
 		text, err := url.QueryUnescape(value)
 		switch _, seen := values[name]; {
 		case err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-			refuse("Query parameter is malformed", "malformedQuery", name)
+			refuse(apierr.IssueMalformedQuery, name)
 		case seen:
-			refuse("Query parameter is given more than once", "duplicateParameter", name)
+			refuse(apierr.IssueDuplicateParameter, name)
 		case text == "":
-			refuse("Query parameter has no value", "emptyParameter", name)
+			refuse(apierr.IssueEmptyParameter, name)
 		}
 		values[name] = text
 	}
@@ -170,14 +170,14 @@ func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.V
 		if pa.typ == cursorType {
 			c, ok := cursor(text)
 			if !ok {
-				issues = append(issues, pa.issue("Cursor does not belong to this request", "cursorMismatch"))
+				issues = append(issues, pa.issue(apierr.IssueCursorMismatch))
 			}
 			field.Set(reflect.ValueOf(c))
 			continue
 		}
 		if !given {
 			if pa.required {
-				issues = append(issues, pa.issue("Required parameter is missing", "required"))
+				issues = append(issues, pa.issue(apierr.IssueRequired))
 			}
 			if text = pa.fallback; text == "" {
 				continue
@@ -186,7 +186,7 @@ func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.V
 		if issue := pa.set(field, text); issue != nil {
 			issues = append(issues, *issue)
 		} else if outside(pa.format, text, accepted) {
-			issues = append(issues, pa.issue(dateOutOfRange, codeOutOfRange))
+			issues = append(issues, pa.issue(apierr.IssueDateOutOfRange))
 		}
 	}
 	return issues
@@ -210,14 +210,14 @@ func (p *param) text(r *http.Request, query map[string]string) (string, bool) {
 	}
 }
 
-func (p *param) issue(message, code string) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: []any{p.name}, Schema: p.in}
+func (p *param) issue(code apierr.IssueCode, path ...any) apierr.Issue {
+	return code.In(p.in, p.name, path)
 }
 
 func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 	if p.slice {
 		if strings.Count(text, ",") >= p.maxItems {
-			issue := p.issue("List has too many items", "tooMany")
+			issue := p.issue(apierr.IssueItems)
 			return &issue
 		}
 		parts := strings.Split(text, ",")
@@ -227,8 +227,7 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 				return issue
 			}
 			if p.unique && slices.Contains(parts[:i], part) {
-				issue := p.issue("List holds an item twice", "unique")
-				issue.Path = append(issue.Path, i)
+				issue := p.issue(apierr.IssueUnique, i)
 				return &issue
 			}
 		}
@@ -247,47 +246,47 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 }
 
 func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
-	refuse := func(message, code string) *apierr.Issue {
-		issue := p.issue(message, code)
+	refuse := func(code apierr.IssueCode) *apierr.Issue {
+		issue := p.issue(code)
 		return &issue
 	}
 	if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // a list can have empty items, a path or header any bytes
-		return refuse("Value is malformed", "malformed")
+		return refuse(apierr.IssueMalformed)
 	}
 	if p.enum != nil && !slices.Contains(p.enum, text) {
-		return refuse("Value is not one of the allowed values", "enum")
+		return refuse(apierr.IssueEnum)
 	}
-	if _, message, code := format(p.format, text); message != "" {
-		return refuse(message, code)
+	if _, code := format(p.format, text); code != "" {
+		return refuse(code)
 	}
 	if isText(p.typ) {
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil { //nolint:errcheck,forcetypeassert // just checked
-			return refuse("Value is malformed", "malformed")
+			return refuse(apierr.IssueMalformed)
 		}
 		return nil
 	}
 	switch p.typ.Kind() { //nolint:exhaustive // mustBind has refused the others.
 	case reflect.Bool:
 		if text != "true" && text != "false" {
-			return refuse("Value is not true or false", "boolean")
+			return refuse(apierr.IssueBoolean)
 		}
 		v.SetBool(text == "true")
 	case reflect.Int, reflect.Int64:
 		n, ok := integer(text)
 		if !ok {
-			return refuse("Value is not an integer in the safe range", "integer")
+			return refuse(apierr.IssueInteger)
 		}
 		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
-			return refuse("Value is out of range", "range")
+			return refuse(apierr.IssueRange)
 		}
 		v.SetInt(n)
 	case reflect.String:
 		n := int64(utf8.RuneCountInString(text))
 		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
-			return refuse("Text is too short or too long", "length")
+			return refuse(apierr.IssueLength)
 		}
 		if p.pattern != nil && !p.pattern.MatchString(text) {
-			return refuse("Value is malformed", "malformed")
+			return refuse(apierr.IssueMalformed)
 		}
 		v.SetString(text)
 	default: // mustBind has refused it

@@ -69,7 +69,7 @@ func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, a
 		if p.bodyOptional {
 			return nil, nil
 		}
-		return []apierr.Issue{{Message: "Request body is required", Code: "required", Path: []any{}, Schema: "body"}}, nil
+		return []apierr.Issue{apierr.IssueRequired.InBody()}, nil
 	}
 	issues, err := checkBody(registry, p.body, body, accepted)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, a
 
 // decodeIssue reports what the schema cannot see, such as an integer too large for its field.
 func decodeIssue(err error) apierr.Issue {
-	issue := apierr.Issue{Message: "Value is malformed", Code: "malformed", Schema: "body"}
+	issue := apierr.IssueMalformed.InBody()
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
 		for part := range strings.SplitSeq(typed.Field, ".") {

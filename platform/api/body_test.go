@@ -38,7 +38,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		with(`"nickname":"` + marker + `"`): "length nickname", with(`"nickname":1`): "string nickname", with(`"other":"guest"`): "enum other",
 		with(`"home":{"town":"` + marker + `"}`): "unknownField home.town", with(`"home":{}`): "required home.city", with(`"home":{"city":"","zip":null}`): "length home.city", with(`"home":"` + marker + `"`): "object home",
 		with(`"place":{"city":"Rome","zip":"x"}`): "integer place.zip", with(`"place":null`): "object place", with(`"places":[{"city":"Rome","zip":1},{"city":"London","zip":1}]`): "length places.1.city",
-		`{"name":"forbidden","kind":"owner"}`: "nameTaken name",
+		`{"name":"forbidden","kind":"owner"}`: "contradiction name",
 	} {
 		code, path, _ := strings.Cut(issue, " ")
 		r := x.Post("/toys", body).WantError(apierr.CodeBadRequest, "").WantIssue(code, path)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -32,11 +33,6 @@ var typeFormats = map[reflect.Type]string{
 }
 
 func formatOf(t reflect.Type) string { return typeFormats[t] }
-
-const (
-	dateOutOfRange = "Date is before 1990 or more than ten years ahead"
-	codeOutOfRange = "dateOutOfRange"
-)
 
 // outside reports that a text of a format names a day that is not accepted. What has another form is refused elsewhere.
 func outside(format, text string, accepted day.Range) bool {
@@ -64,46 +60,46 @@ func outside(format, text string, accepted day.Range) bool {
 }
 
 // format checks the formats that inputs use; known means that the format says more than a pattern could.
-func format(name, text string) (known bool, message, code string) {
+func format(name, text string) (known bool, code apierr.IssueCode) {
 	var err error
 	switch name {
 	case "uuid":
-		message, code = "Value is not a uuid", "uuid"
+		code = apierr.IssueUUID
 		_, err = id.Parse(text)
 	case pickFormat:
-		message, code = "Value is not a uuid", "uuid"
+		code = apierr.IssueUUID
 		err = new(page.Pick).UnmarshalText([]byte(text))
 	case refFormat:
-		message, code = "Value is neither a uuid nor null", "uuid"
+		code = apierr.IssueUUID
 		err = new(page.Ref).UnmarshalText([]byte(text))
 	case amountFormat, amountsFormat:
-		message, code = "Value is not an amount or a range of amounts", "malformed"
+		code = apierr.IssueMalformed
 		err = new(money.Ranges).UnmarshalText([]byte(text))
 	case "date":
-		message, code = "Value is not a date", "date"
+		code = apierr.IssueDate
 		_, err = day.Parse(text)
 	case boundaryFormat:
-		message, code = "Value is not a date", "date"
+		code = apierr.IssueDate
 		_, _, err = day.ParseBoundary(text)
 	case rangeFormat:
-		message, code = "Value is not a date range", "dateRange"
+		code = apierr.IssueDateRange
 		_, err = day.ParseSpan(text)
 	case "date-time":
-		message, code = "Value is not a date-time", "dateTime"
+		code = apierr.IssueDateTime
 		_, err = time.Parse(time.RFC3339Nano, text)
 	case "email":
-		message, code = "Value is not an e-mail address", "email"
+		code = apierr.IssueEmail
 		var a *mail.Address
 		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
 			err = mail.ErrHeaderNotPresent
 		}
 	default:
-		return false, "", ""
+		return false, ""
 	}
 	if err == nil {
-		return name != "email", "", ""
+		return name != "email", ""
 	}
-	return true, message, code
+	return true, code
 }
 
 var patterns sync.Map // of *regexp.Regexp by text

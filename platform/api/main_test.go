@@ -80,7 +80,7 @@ type Making struct {
 // Resolve refuses a name no tag could.
 func (m Making) Resolve() []apierr.Issue {
 	if m.Name == "forbidden" {
-		return []apierr.Issue{{Message: "Name is taken", Code: "nameTaken", Path: []any{"name"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueContradiction.InBody("name")}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 }
 
 // errUnsafe is an answer that holds a number which clients would read as another one. A write that would answer so changes nothing.
-var errUnsafe = apierr.BadRequest.At(apierr.Issue{Message: "The figures add up to more than the safe range", Code: "range", Path: []any{}})
+var errUnsafe = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
 // unsafeNumber reports whether a JSON text holds an integer beyond the safe range.
 func unsafeNumber(body []byte) bool {
@@ -171,9 +171,9 @@ func (c *contentReader) Read(p []byte) (int, error) {
 // contract has no code for either.
 var refusedStreams = map[int]*apierr.Error{
 	http.StatusPreconditionFailed: apierr.New(apierr.CodeBadRequest, "", "File is not the one that was asked for").At(
-		apierr.Issue{Message: "Precondition is not met", Code: "preconditionFailed", Schema: "header"}),
+		apierr.IssuePreconditionFailed.In("header")),
 	http.StatusRequestedRangeNotSatisfiable: apierr.New(apierr.CodeBadRequest, "", "Range lies outside the file").At(
-		apierr.Issue{Message: "Range lies outside the file or is malformed", Code: "rangeNotSatisfiable", Path: []any{"Range"}, Schema: "header"}),
+		apierr.IssueRangeNotSatisfiable.InHeader("Range")),
 }
 
 // streamWriter notes the status of a stream and tells refusals in the envelope.

@@ -243,7 +243,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 	}
 	p, e := rc.plan, rc.plan.endpoint
 	if v := r.Header.Get("x-api-version"); v != "" && v != Version {
-		return nil, errUnknownVersion.At(apierr.Issue{Message: "Version is not known", Code: "unknownVersion", Path: []any{"x-api-version"}, Schema: "header"})
+		return nil, errUnknownVersion.At(apierr.IssueUnknownVersion.InHeader("x-api-version"))
 	}
 	rc.scope = db.Scope{RequestID: rc.requestID}
 	if !e.Public {
@@ -329,9 +329,7 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 	var unknown []apierr.Issue
 	for name := range query {
 		if !rc.plan.query[name] {
-			unknown = append(unknown, apierr.Issue{
-				Message: "Query parameter is not declared", Code: "unknownParameter", Path: []any{name}, Schema: SchemaLocation(rc.plan.endpoint) + "/parameters",
-			})
+			unknown = append(unknown, apierr.IssueUnknownParameter.In(SchemaLocation(rc.plan.endpoint)+"/parameters", name))
 		}
 	}
 	if len(unknown) > 0 {
@@ -344,7 +342,7 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 	if rc.plan.endpoint.DryRun {
 		if v, ok := query["dryRun"]; ok {
 			if v != "true" && v != "false" {
-				return nil, apierr.BadRequest.At(apierr.Issue{Message: "Value is not true or false", Code: "boolean", Path: []any{"dryRun"}, Schema: "query"})
+				return nil, apierr.BadRequest.At(apierr.IssueBoolean.InQuery("dryRun"))
 			}
 			rc.dryRun = v == "true"
 		}

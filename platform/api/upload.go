@@ -136,18 +136,13 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	var missing []apierr.Issue
 	for i := range u.form {
 		if p := &u.form[i]; p.Required && !seen[p.Name] {
-			missing = append(missing, PartIssue("Required part is missing", "required", p.Name))
+			missing = append(missing, apierr.IssueRequired.InBody(p.Name))
 		}
 	}
 	if missing != nil {
 		return nil, apierr.BadRequest.At(missing...)
 	}
 	return values, nil
-}
-
-// PartIssue is a mistake in a part of a form.
-func PartIssue(message, code, part string) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: []any{part}, Schema: "body"}
 }
 
 // declared finds what a part is. It refuses one that is not declared or came before, and one that is encoded: nobody would decode it.
@@ -165,12 +160,12 @@ func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, er
 		switch p := &u.form[i]; {
 		case p.Name != name:
 		case seen[name]:
-			return nil, apierr.BadRequest.At(PartIssue("Part is given more than once", "duplicateField", name))
+			return nil, apierr.BadRequest.At(apierr.IssueDuplicateField.InBody(name))
 		default:
 			return p, nil
 		}
 	}
-	return nil, apierr.BadRequest.At(PartIssue("Part is not known", "unknownField", name))
+	return nil, apierr.BadRequest.At(apierr.IssueUnknownField.InBody(name))
 }
 
 func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
@@ -179,9 +174,9 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 	case err != nil:
 		return "", u.failure(err)
 	case len(content) > maxPart:
-		return "", apierr.BadRequest.At(PartIssue("Text is too short or too long", "length", declared.Name))
+		return "", apierr.BadRequest.At(apierr.IssueLength.InBody(declared.Name))
 	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
-		return "", apierr.BadRequest.At(PartIssue("Value is malformed", "malformed", declared.Name))
+		return "", apierr.BadRequest.At(apierr.IssueMalformed.InBody(declared.Name))
 	}
 	u.identify(string(content))
 	for _, allowed := range declared.Enum {
@@ -190,7 +185,7 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 		}
 	}
 	if declared.Enum != nil {
-		return "", apierr.BadRequest.At(PartIssue("Value is not one of the allowed values", "enum", declared.Name))
+		return "", apierr.BadRequest.At(apierr.IssueEnum.InBody(declared.Name))
 	}
 	return string(content), nil
 }

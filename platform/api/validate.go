@@ -65,9 +65,9 @@ func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepte
 	return v.issues, nil
 }
 
-func (v *validator) refuse(message, code string) { v.add(&v.issues, message, code) }
+func (v *validator) refuse(code apierr.IssueCode) { v.add(&v.issues, code) }
 
-func (v *validator) add(to *[]apierr.Issue, message, code string) {
+func (v *validator) add(to *[]apierr.Issue, code apierr.IssueCode) {
 	if len(*to) == maxIssues {
 		return
 	}
@@ -82,7 +82,7 @@ func (v *validator) add(to *[]apierr.Issue, message, code string) {
 			path = append(path, string(s.field))
 		}
 	}
-	*to = append(*to, apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"})
+	*to = append(*to, code.InBody(path...))
 }
 
 func (v *validator) up() { v.path = v.path[:len(v.path)-1] }
@@ -104,13 +104,13 @@ func resolveSchema(registry huma.Registry, s *huma.Schema) (schema *huma.Schema,
 }
 
 // mismatches are the issues of a value that is not of the type of its schema.
-var mismatches = map[string][2]string{
-	huma.TypeBoolean: {"Value is not true or false", "boolean"},
-	huma.TypeInteger: {"Value is not an integer", "integer"},
-	huma.TypeNumber:  {"Value is not a number", "number"},
-	huma.TypeString:  {"Value is not text", "string"},
-	huma.TypeArray:   {"Value is not a list", "array"},
-	huma.TypeObject:  {"Value is not an object", "object"},
+var mismatches = map[string]apierr.IssueCode{
+	huma.TypeBoolean: apierr.IssueBoolean,
+	huma.TypeInteger: apierr.IssueInteger,
+	huma.TypeNumber:  apierr.IssueNumber,
+	huma.TypeString:  apierr.IssueString,
+	huma.TypeArray:   apierr.IssueArray,
+	huma.TypeObject:  apierr.IssueObject,
 }
 
 // is reports whether a value of a type is what the schema asks for, and refuses it otherwise. No schema asks for nothing.
@@ -121,8 +121,8 @@ func (v *validator) is(s *huma.Schema, types ...string) bool {
 	if slices.Contains(types, s.Type) {
 		return true
 	}
-	if issue, ok := mismatches[s.Type]; ok {
-		v.refuse(issue[0], issue[1])
+	if code, ok := mismatches[s.Type]; ok {
+		v.refuse(code)
 	}
 	return false
 }
@@ -136,7 +136,7 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 		s, nullable = resolveSchema(v.registry, schema)
 		if s.Type == "" {
 			if v.loose++; v.loose == maxLoose+1 {
-				v.refuse("Body holds too many values of free form", "tooManyValues")
+				v.refuse(apierr.IssueTooManyValues)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 	case '"':
 		t, err := v.string()
 		if t.nul {
-			v.add(&v.strict, "Text holds a NUL character", "nulCharacter")
+			v.add(&v.strict, apierr.IssueNulCharacter)
 		}
 		if err == nil && v.is(s, huma.TypeString) {
 			v.text(s, t)
@@ -182,7 +182,7 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 func (v *validator) amount(s *huma.Schema, raw []byte) {
 	n, whole, ok := plain(raw)
 	if !ok {
-		v.add(&v.strict, "Number is outside the safe range or not in plain notation", "unsafeNumber")
+		v.add(&v.strict, apierr.IssueUnsafeNumber)
 		return
 	}
 	types := []string{huma.TypeNumber, huma.TypeInteger}
@@ -194,20 +194,20 @@ func (v *validator) amount(s *huma.Schema, raw []byte) {
 	}
 	if s.Minimum != nil && n < *s.Minimum || s.Maximum != nil && n > *s.Maximum ||
 		s.ExclusiveMinimum != nil && n <= *s.ExclusiveMinimum || s.ExclusiveMaximum != nil && n >= *s.ExclusiveMaximum {
-		v.refuse("Value is out of range", "range")
+		v.refuse(apierr.IssueRange)
 	}
 }
 
 func (v *validator) text(s *huma.Schema, t token) {
 	if len(s.Enum) > 0 {
 		if !slices.Contains(s.Enum, any(t.String())) {
-			v.refuse("Value is not one of the allowed values", "enum")
+			v.refuse(apierr.IssueEnum)
 		}
 		return
 	}
 	if s.MinLength != nil || s.MaxLength != nil {
 		if n := t.length(); s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
-			v.refuse("Text is too short or too long", "length")
+			v.refuse(apierr.IssueLength)
 			return
 		}
 	}
@@ -215,14 +215,14 @@ func (v *validator) text(s *huma.Schema, t token) {
 		return
 	}
 	text := t.String()
-	known, message, code := format(s.Format, text)
+	known, code := format(s.Format, text)
 	switch {
-	case message != "":
-		v.refuse(message, code)
+	case code != "":
+		v.refuse(code)
 	case !known && s.Pattern != "" && !compiled(s.Pattern).MatchString(text):
-		v.refuse("Value is malformed", "malformed")
+		v.refuse(apierr.IssueMalformed)
 	case outside(s.Format, text, v.accepted):
-		v.refuse(dateOutOfRange, codeOutOfRange)
+		v.refuse(apierr.IssueDateOutOfRange)
 	}
 }
 
@@ -266,7 +266,7 @@ func (v *validator) array(s *huma.Schema, depth int) error {
 		if seen != nil {
 			item := string(bytes.TrimSpace(v.scanner.text[start:v.at]))
 			if seen[item] {
-				v.refuse("List holds an item twice", "unique")
+				v.refuse(apierr.IssueUnique)
 				seen = nil
 			} else {
 				seen[item] = true
@@ -281,7 +281,7 @@ func (v *validator) array(s *huma.Schema, depth int) error {
 	}
 	if list && (n < lowest || n > limit) {
 		v.issues = v.issues[:before]
-		v.refuse("List has too few or too many items", "items")
+		v.refuse(apierr.IssueItems)
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 		}
 		v.path = append(v.path, step{field: name})
 		if t.nul {
-			v.add(&v.strict, "Field name holds a NUL character", "nulCharacter")
+			v.add(&v.strict, apierr.IssueNulCharacter)
 		}
 		if n < maxFields {
 			index = v.once(mark, name, index)
@@ -336,7 +336,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 		return nil
 	}
 	if open := s.Properties == nil; s.MinProperties != nil && n < *s.MinProperties || n > limit && (open || s.MaxProperties != nil) {
-		v.refuse("Object has too few or too many fields", "fields")
+		v.refuse(apierr.IssueFields)
 	}
 	v.required(s, mark)
 	return nil
@@ -356,7 +356,7 @@ func (v *validator) once(mark int, name []byte, index map[string]bool) map[strin
 		seen = slices.ContainsFunc(open, func(other []byte) bool { return bytes.Equal(other, name) })
 	}
 	if seen {
-		v.add(&v.strict, "Field is given more than once", "duplicateField")
+		v.add(&v.strict, apierr.IssueDuplicateField)
 		return index
 	}
 	v.fields = append(v.fields, name)
@@ -384,7 +384,7 @@ func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 		return further
 	case bool:
 		if !further {
-			v.refuse("Field is not known", "unknownField")
+			v.refuse(apierr.IssueUnknownField)
 			return nil
 		}
 	}
@@ -396,7 +396,7 @@ func (v *validator) required(s *huma.Schema, mark int) {
 	for _, name := range s.Required {
 		if !slices.ContainsFunc(v.fields[mark:], func(given []byte) bool { return string(given) == name }) {
 			v.path = append(v.path, step{field: []byte(name)})
-			v.refuse("Required field is missing", "required")
+			v.refuse(apierr.IssueRequired)
 			v.up()
 		}
 	}

@@ -96,7 +96,7 @@ func (rc *requestContext) takeKey(r *http.Request) error {
 		return nil
 	}
 	if !keyForm.MatchString(rc.key) {
-		return errMalformedKey.At(apierr.Issue{Message: "Value is malformed", Code: "malformed", Path: []any{"Idempotency-Key"}, Schema: "header"})
+		return errMalformedKey.At(apierr.IssueMalformed.InHeader("Idempotency-Key"))
 	}
 	if rc.dryRun || rc.scope.Team.IsZero() {
 		rc.key = "" // a dry run neither stores nor consumes a key

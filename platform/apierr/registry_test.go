@@ -1,6 +1,7 @@
 package apierr_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -184,7 +185,57 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Rule ERR-11 itself is for the tests of responses, which ask this function.
+// That answers hold no other codes is for the tests of responses.
+//
+// Proves: ERR-11.
+func TestIssueCodes(t *testing.T) {
+	t.Parallel()
+	all := apierr.IssueCodes()
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) || len(all) < 100 {
+		t.Errorf("the codes are not in order: %v", all)
+	}
+	sentences := map[string]apierr.IssueCode{}
+	for i, code := range all {
+		if !apierr.ValidIssueCode(string(code)) || code.Enum()[i] != string(code) {
+			t.Errorf("%s is malformed or has another place among the values", code)
+		}
+		message := code.Message()
+		if message == "" || strings.ContainsAny(message, "%\n") || strings.HasSuffix(message, ".") || sentences[message] != "" {
+			t.Errorf("%s: %q is no sentence, or that of %s as well", code, message, sentences[message])
+		}
+		sentences[message] = code
+	}
+	if got := apierr.IssueCode("teapot").Message(); got != "" {
+		t.Errorf("a code that is none says %q", got)
+	}
+}
+
+// Proves: ERR-83.
+func TestIssueSaysWhere(t *testing.T) {
+	t.Parallel()
+	line := []any{"lines", 2}
+	for _, test := range []struct {
+		got  apierr.Issue
+		want string
+	}{
+		{apierr.IssueRequired.InBody(), `{"message":"Required value is missing","code":"required","schema":"body"}`},
+		{apierr.IssueRequired.InBody("lines", 2, "amount"), `{"message":"Required value is missing","path":["lines",2,"amount"],"code":"required","schema":"body"}`},
+		{apierr.IssueRequired.InBody(line, "amount"), `{"message":"Required value is missing","path":["lines",2,"amount"],"code":"required","schema":"body"}`},
+		{apierr.IssueEnum.InQuery("sort"), `{"message":"Value is not one of the allowed values","path":["sort"],"code":"enum","schema":"query"}`},
+		{apierr.IssueUUID.InPath("id"), `{"message":"Value is not a uuid, nor another value that is allowed here","path":["id"],"code":"uuid","schema":"path"}`},
+		{apierr.IssueMalformed.InHeader("x-api-version"), `{"message":"Value is malformed","path":["x-api-version"],"code":"malformed","schema":"header"}`},
+		{apierr.IssueRange.In(""), `{"message":"Value, or what it adds up to, is out of range","code":"range"}`},
+	} {
+		got, err := json.Marshal(test.got)
+		if err != nil || string(got) != test.want {
+			t.Errorf("got %s (%v), want %s", got, err, test.want)
+		}
+	}
+	if line[1] != 2 || len(line) != 2 {
+		t.Errorf("the path of the caller became %v", line)
+	}
+}
+
 func TestValidIssueCode(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]bool{

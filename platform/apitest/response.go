@@ -217,8 +217,8 @@ func (r *Response) checkEnvelope() {
 		if m, _ := issue["message"].(string); m == "" {
 			fail("issue without a message")
 		}
-		if code, ok := issue["code"].(string); ok && !apierr.ValidIssueCode(code) {
-			fail("issue code " + code)
+		if code, _ := issue["code"].(string); issue["message"] != apierr.IssueCode(code).Message() {
+			fail("issue code " + code + " with another sentence than its own")
 		}
 	}
 	if retryable, ok := tree["retryable"]; ok && retryable != true {

@@ -25,7 +25,7 @@ type Params struct {
 // Resolve refuses a page whose number, or whose first row, lies beyond the safe integer range. (PAG-14).
 func (p Params) Resolve() []apierr.Issue {
 	beyond := func(name string) []apierr.Issue {
-		return []apierr.Issue{{Message: "Page is beyond the safe range", Code: "range", Path: []any{name}, Schema: "query"}}
+		return []apierr.Issue{apierr.IssueRange.InQuery(name)}
 	}
 	switch {
 	case p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit:
@@ -200,7 +200,7 @@ func Bound[S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S,
 	if sum <= MaxLines {
 		return nil
 	}
-	return apierr.BadRequest.At(apierr.Issue{Message: "The rows of the page have more than 20000 lines", Code: "tooManyLines", Path: []any{"limit"}, Schema: "query"}).
+	return apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
 

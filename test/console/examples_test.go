@@ -164,7 +164,7 @@ func (s *service) site(t *testing.T) *reference.Site {
 
 // malformed are the issues of a request that does not fit the description. What an example refers to need not be there, but it must fit.
 var malformed = []string{
-	"unknownField", "unknownParameter", "required", "type", "uuid", "date", "dateTime", "dateRange", "malformed", "enum", "boolean", "integer", "range", "length", "unique", "tooMany", "pattern",
+	"unknownField", "unknownParameter", "required", "uuid", "date", "dateTime", "dateRange", "malformed", "enum", "boolean", "integer", "range", "length", "unique", "items",
 }
 
 // TestEveryExampleOfTheReferenceFitsTheService sends the example of every operation in each language: each answers what the operation declares, in each language the
@@ -408,6 +408,9 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 	}
 	for _, reason := range apierr.Reasons() {
 		errors.has(`<tr id="` + string(reason) + `">`)
+	}
+	for _, code := range apierr.IssueCodes() {
+		errors.has(`<tr id="issue-` + string(code) + `">`)
 	}
 	if strings.Contains(errors.page, "</code><td><details>") || strings.Contains(errors.page, "</code><td>\n") {
 		t.Error("a reason has no meaning in the chapter of errors")

@@ -28,7 +28,7 @@ func TestReportRefusals(t *testing.T) {
 		{"balance-sheet", []string{"/csv"}, world.Object{"date": "2026", "currency": "xxq"}, "currency", "currency"},
 		{"trial-balance", []string{"/csv"}, world.Object{"endDate": "2026"}, "required", "startDate"},
 		{"trial-balance", []string{"/csv"}, world.Object{"startDate": "2026", "endDate": "2026", "currency": "xxq"}, "currency", "currency"},
-		{"journal-entries", []string{"/csv"}, world.Object{"dateRange": "2026", "startDate": "2026-01"}, "dateConflict", "dateRange"},
+		{"journal-entries", []string{"/csv"}, world.Object{"dateRange": "2026", "startDate": "2026-01"}, "contradiction", "dateRange"},
 		{"journal-entries", []string{"/csv"}, world.Object{"sort": "color"}, "enum", "sort"},
 		{"manager-statements", []string{"/csv", "/pdf"}, world.Object{"year": 0}, "range", "year"},
 		{"manager-statements", []string{"/csv", "/pdf"}, world.Object{"currency": "xxq"}, "currency", "currency"},

@@ -19,9 +19,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	if f.RateType == Percentage && f.ChargeBasis == PerNight {
-		issues = append(issues, apierr.Issue{
-			Message: "Only a flat fee is charged per night", Code: "contradiction", Path: []any{"chargeBasis"}, Schema: "body",
-		})
+		issues = append(issues, apierr.IssueContradiction.InBody("chargeBasis"))
 	}
 	taxIssues, err := c.checkTax(ctx, tx)
 	if err != nil {
@@ -63,7 +61,7 @@ func checkAccounts(ctx context.Context, tx *db.Tx, f *Fee) ([]apierr.Issue, erro
 	var issues []apierr.Issue
 	for i, v := range ids {
 		if _, known := accounts[v]; !known {
-			issues = append(issues, notFound("Account does not exist", paths[i]...))
+			issues = append(issues, apierr.IssueNotFound.InBody(paths[i]...))
 		}
 	}
 	return issues, nil
@@ -76,7 +74,7 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 	case f.TaxRateID == nil && f.TaxBehavior == nil:
 		return nil, nil
 	case f.TaxRateID == nil:
-		return []apierr.Issue{{Message: "A taxBehavior needs a tax rate", Code: "required", Path: []any{"taxRateId"}, Schema: "body"}}, nil
+		return []apierr.Issue{apierr.IssueRequired.InBody("taxRateId")}, nil
 	case f.TaxBehavior == nil:
 		f.TaxBehavior = new(tax.Excluded)
 	}
@@ -86,12 +84,12 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 	}
 	rate, known := rates[*f.TaxRateID]
 	if !known {
-		return []apierr.Issue{notFound("Tax rate does not exist", "taxRateId")}, nil
+		return []apierr.Issue{apierr.IssueNotFound.InBody("taxRateId")}, nil
 	}
 	f.TaxRate = &TaxRateRef{ID: rate.ID, Name: rate.Name, BasisPoints: rate.BasisPoints}
 	isNew := c.before == nil || c.before.TaxRateID == nil || *c.before.TaxRateID != rate.ID
 	if isNew && rate.Status != tax.Active {
-		return []apierr.Issue{{Message: "The tax rate is archived", Code: "inactive", Path: []any{"taxRateId"}, Schema: "body"}}, nil
+		return []apierr.Issue{apierr.IssueInactive.InBody("taxRateId")}, nil
 	}
 	return nil, nil
 }
@@ -111,12 +109,8 @@ func checkListings(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscr
 	var issues []apierr.Issue
 	for i := range ids {
 		if _, known := listings[ids[i]]; !known {
-			issues = append(issues, notFound("Listing does not exist", "listingSubscriptions", i, "listingId"))
+			issues = append(issues, apierr.IssueNotFound.InBody("listingSubscriptions", i, "listingId"))
 		}
 	}
 	return issues, nil
-}
-
-func notFound(message string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: "notFound", Path: path, Schema: "body"}
 }

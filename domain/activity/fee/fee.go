@@ -149,8 +149,8 @@ var (
 	errDuplicateName      = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A recurring fee of this name exists")
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring fee of this uniqueRef exists")
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring fee is in use")
-	errPeriodOverlap      = apierr.BadRequest.At(apierr.Issue{Message: "Listing periods of one fee and listing overlap", Code: "overlap", Path: []any{"startAt"}, Schema: "body"})
-	errPeriodOrder        = apierr.BadRequest.At(apierr.Issue{Message: "The period ends before it has a day", Code: "order", Path: []any{"endAt"}, Schema: "body"})
+	errPeriodOverlap      = apierr.BadRequest.At(apierr.IssueOverlap.InBody("startAt"))
+	errPeriodOrder        = apierr.BadRequest.At(apierr.IssueDateOrder.InBody("endAt"))
 )
 
 // LockContext tells the caller of a refused deletion what still uses the fee, and that archiving is possible.

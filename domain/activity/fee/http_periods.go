@@ -59,7 +59,7 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 	f, err := get(ctx, tx, b.RecurringFeeID)
 	switch {
 	case errors.Is(err, apierr.NotFound):
-		issues = append(issues, notFound("Recurring fee does not exist", "recurringFeeId"))
+		issues = append(issues, apierr.IssueNotFound.InBody("recurringFeeId"))
 	case err != nil:
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 		return nil, err
 	}
 	if _, known := listings[b.ListingID]; !known {
-		issues = append(issues, notFound("Listing does not exist", "listingId"))
+		issues = append(issues, apierr.IssueNotFound.InBody("listingId"))
 	}
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)

@@ -203,7 +203,7 @@ func TestFeeRefusals(t *testing.T) {
 		"unknown account":        {b.fee("formula", `account("4711")`), "formulaInvalid", "formula"},
 		"wrong flat formula":     {b.fee("rateType", "flat", "formula", "?"), "formulaInvalid", "formula"},
 		"overlap":                {b.fee("listingSubscriptions", b.subscriptions(object{}, object{})), "overlap", "startAt"},
-		"empty period":           {b.fee("listingSubscriptions", b.subscriptions(object{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "order", "endAt"},
+		"empty period":           {b.fee("listingSubscriptions", b.subscriptions(object{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "dateOrder", "endAt"},
 		"unknown type":           {b.fee("type", "tip"), "enum", "type"},
 		"unknown status filter":  {b.fee("statusFilter", "inactive"), "enum", "statusFilter"},
 		"no name":                {b.fee("name", nil), "required", "name"},

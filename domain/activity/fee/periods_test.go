@@ -25,7 +25,7 @@ func TestListingPeriods(t *testing.T) {
 	b.Put(own, object{"rate": nil}).Want(200)
 	b.wantCharged(20_000)
 	b.Post(periods, object{"recurringFeeId": feeID, "listingId": b.listing, "startAt": "2027-01-01"}).WantError(apierr.CodeBadRequest, "").WantIssue("overlap", "startAt")
-	b.Put(own, object{"endAt": "2026-01-01"}).WantError(apierr.CodeBadRequest, "").WantIssue("order", "endAt")
+	b.Put(own, object{"endAt": "2026-01-01"}).WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endAt")
 	b.Put(own, object{"endAt": "2026-01-29"}).Want(200)
 	b.wantCharged(0)
 	b.Post(periods, object{"recurringFeeId": feeID, "listingId": b.listing, "startAt": "2026-01-29"}).Want(201)

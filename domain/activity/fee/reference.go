@@ -12,11 +12,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// invalid refuses a formula at a place of its text, in characters from 1.
-func invalid(message string, position int) error {
-	return apierr.BadRequest.
-		At(apierr.Issue{Message: message, Code: "formulaInvalid", Path: []any{"formula"}, Schema: "body"}).
-		With(map[string]any{"position": position})
+// FormulaContext tells what is wrong with a formula.
+type FormulaContext struct {
+	Position int    `json:"position" doc:"Where in the text it goes wrong, in characters from 1."`
+	Problem  string `json:"problem" doc:"What is wrong there, to be shown."`
+}
+
+func invalid(problem string, position int) error {
+	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody("formula")).With(FormulaContext{Position: position, Problem: problem})
 }
 
 // checkFormula refuses a formula that is none, that names what the team does not have or that builds on itself, with the position of the

@@ -69,7 +69,7 @@ func TestRingsOfFees(t *testing.T) {
 	refused := func(path, formula, message string, position int64) {
 		t.Helper()
 		r := b.Put(path, object{"formula": formula}).WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "formula")
-		if r.String("issues.0.message") != message || r.Int("context.position") != position {
+		if r.String("context.problem") != message || r.Int("context.position") != position {
 			t.Errorf("%s", r.Body)
 		}
 	}
@@ -80,11 +80,11 @@ func TestRingsOfFees(t *testing.T) {
 	refused(one, `fee("One")`, ring+`"One" → "One"`, 5)
 	refused(one, `rent + fee("Two")`, ring+`"One" → "Two" → "One"`, 12)
 	refused(one, `rent - fee( "Three" )`, ring+`"One" → "Three" → "Two" → "One"`, 13)
-	if r := b.Put(one, object{"name": "Four", "formula": `fee("Four")`}).WantError(apierr.CodeBadRequest, ""); r.String("issues.0.message") != ring+`"Four" → "Four"` {
+	if r := b.Put(one, object{"name": "Four", "formula": `fee("Four")`}).WantError(apierr.CodeBadRequest, ""); r.String("context.problem") != ring+`"Four" → "Four"` {
 		t.Errorf("%s", r.Body)
 	}
 	r := b.Post("/recurring-fees", b.fee("name", "Self", "formula", `fee("Self")`)).WantError(apierr.CodeBadRequest, "")
-	if r.String("issues.0.message") != ring+`"Self" → "Self"` {
+	if r.String("context.problem") != ring+`"Self" → "Self"` {
 		t.Errorf("%s", r.Body)
 	}
 	if got := b.Get(one).String("formula"); got != "rent" {

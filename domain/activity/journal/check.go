@@ -41,11 +41,11 @@ func (t *terms) hold(j, old *Journal) error {
 	}
 	currency, err := money.ParseCurrency(j.Currency)
 	if errors.Is(err, money.ErrCurrency) {
-		return apierr.BadRequest.At(issueAt("Value is not an active currency code", "currency", "currency"))
+		return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 	}
 	j.Currency = string(currency)
 	if t.StatementStartAt != nil && j.Date.Before(*t.StatementStartAt) && (old == nil || old.Date != j.Date) {
-		return errBeforeStart.At(issueAt("The date is before the statement start date", "beforeStatementStartDate", "date")).
+		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
 			With(map[string]any{"statementStartAt": t.StatementStartAt})
 	}
 	return j.settle()
@@ -183,24 +183,23 @@ func (j *Journal) check(n *named, old *Journal) error {
 	var issues []apierr.Issue
 	for i := range j.Lines {
 		l := &j.Lines[i]
-		refuse := func(wrong bool, field, message, code string) {
+		refuse := func(wrong bool, field string, code apierr.IssueCode) {
 			if wrong {
-				issues = append(issues, issueAt(message, code, "lines", i, field))
+				issues = append(issues, code.InBody("lines", i, field))
 			}
 		}
 		a := n.accounts[l.AccountID]
-		refuse(a.Type == account.TypeNonPosting, "accountId", "Nothing is posted to this account", "nonPostingAccount")
-		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", "The account is inactive", "accountInactive")
-		refuse(a.foreignBank(j.Ledger), "accountId", "The bank account belongs to the other ledger", "ledgerMismatch")
+		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
+		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", apierr.IssueAccountInactive)
+		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
 		of := n.reservations[deref(l.ReservationID)]
-		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", "Listing is not the one of the reservation", "listingMismatch")
-		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId",
-			"The reservation has another currency", "currencyMismatch")
-		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", "What guests owe belongs to no party", "partyNotSupported")
+		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", apierr.IssueListingMismatch)
+		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId", apierr.IssueCurrencyMismatch)
+		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", apierr.IssuePartyNotSupported)
 		n.give(l)
 		if deref(l.Party) == ledger.Owners {
-			refuse(l.ListingID == nil, "listingId", "A line of the owners needs a listing", "required")
-			refuse(l.ListingID != nil && n.owned(l, j.Date) == nil, "listingId", periodMissing, "ownershipPeriodMissing")
+			refuse(l.ListingID == nil, "listingId", apierr.IssueRequired)
+			refuse(l.ListingID != nil && n.owned(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
 		}
 	}
 	if len(issues) > 0 {
@@ -208,8 +207,6 @@ func (j *Journal) check(n *named, old *Journal) error {
 	}
 	return nil
 }
-
-const periodMissing = "The listing has no ownership period on the posting date"
 
 // unknown are the references to what the team does not have.
 func (j *Journal) unknown(n *named) []apierr.Issue {
@@ -229,7 +226,7 @@ func (j *Journal) unknown(n *named) []apierr.Issue {
 			{"contactId", l.ContactID != nil, n.contacts[deref(l.ContactID)]},
 		} {
 			if r.given && !r.known {
-				issues = append(issues, issueAt("Referenced record is not known", "notFound", "lines", i, r.field))
+				issues = append(issues, apierr.IssueNotFound.InBody("lines", i, r.field))
 			}
 		}
 	}

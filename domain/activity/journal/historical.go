@@ -123,9 +123,9 @@ type batch struct {
 func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	b := &batch{entries: entries, startAt: entries[0].Date, endAt: entries[0].Date}
 	var issues []apierr.Issue
-	refuse := func(i int, field, message, code string) {
+	refuse := func(i int, field string, code apierr.IssueCode) {
 		if len(issues) < maxTold {
-			issues = append(issues, issueAt(message, code, "entries", i, field))
+			issues = append(issues, code.InBody("entries", i, field))
 		}
 	}
 	at := make(map[string]int32, len(entries)/2)
@@ -133,10 +133,10 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	for i := range entries {
 		e := &entries[i]
 		if e.CentTotal == 0 {
-			refuse(i, "centTotal", "An entry moves an amount", "zeroAmount")
+			refuse(i, "centTotal", apierr.IssueZeroAmount)
 		}
 		if !e.Date.Before(start) {
-			refuse(i, "date", "The date is not before the general ledger start date", "notHistorical")
+			refuse(i, "date", apierr.IssueNotHistorical)
 		}
 		k, known := at[e.TxnRef]
 		if !known {
@@ -146,15 +146,15 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 		}
 		t := &b.txns[k]
 		if len(t.entries) == maxTxnEntries {
-			refuse(i, "txnRef", "The transaction has too many entries", "tooManyEntries")
+			refuse(i, "txnRef", apierr.IssueTooManyEntries)
 		}
 		if t.date != e.Date && len(dated) < maxTold {
-			dated = append(dated, issueAt("Date is not that of the transaction's first entry", "dateMismatch", "entries", i, "date"))
+			dated = append(dated, apierr.IssueDateMismatch.InBody("entries", i, "date"))
 		}
 		t.entries, t.sum = append(t.entries, int32(i)), t.sum+e.CentTotal
 		b.count(e)
 		if !b.debit.Valid() || !b.credit.Valid() {
-			return nil, apierr.BadRequest.At(issueAt("The entries add up to more than the safe range", "range", "entries"))
+			return nil, apierr.BadRequest.At(apierr.IssueRange.InBody("entries"))
 		}
 	}
 	if len(issues) > 0 {

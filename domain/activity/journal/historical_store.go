@@ -48,7 +48,7 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 			id   *id.ID
 		}{{"account", &e.AccountID}, {"listing", e.ListingID}, {"contact", e.ContactID}} {
 			if r.id != nil && !known[row{Kind: r.kind, ID: *r.id}] {
-				issues = append(issues, issueAt("Referenced record is not known, or nothing is posted to it", "notFound", "entries", i, r.kind+"Id"))
+				issues = append(issues, apierr.IssueNotFound.InBody("entries", i, r.kind+"Id"))
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func (j *Journal) settle() error {
 		c := j.Lines[i].CentTotal
 		switch {
 		case c == 0:
-			issues = append(issues, issueAt("A line moves an amount", "zeroAmount", "lines", i, "centTotal"))
+			issues = append(issues, apierr.IssueZeroAmount.InBody("lines", i, "centTotal"))
 		case c > 0:
 			debit += c
 			debits.Add(c)
@@ -135,13 +135,13 @@ func (j *Journal) settle() error {
 		}
 	}
 	if !debits.Valid() || !credits.Valid() {
-		issues = append(issues, issueAt("The lines add up to more than the safe range", "range", "lines"))
+		issues = append(issues, apierr.IssueRange.InBody("lines"))
 	}
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 	if debit != credit {
-		return errUnbalanced.With(Unbalanced{debit - credit}).At(issueAt("Debits and credits differ", "unbalanced", "lines"))
+		return errUnbalanced.With(Unbalanced{debit - credit}).At(apierr.IssueUnbalanced.InBody("lines"))
 	}
 	j.Total = debit
 	return nil

@@ -90,7 +90,3 @@ func deref[T any](p *T) (zero T) {
 	}
 	return *p
 }
-
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
-}

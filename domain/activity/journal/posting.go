@@ -32,7 +32,7 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 		}
 		period := n.owned(l, j.Date)
 		if period == nil {
-			return ledger.Posting{}, apierr.BadRequest.At(issueAt(periodMissing, "ownershipPeriodMissing", "lines", i, "listingId"))
+			return ledger.Posting{}, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
 		}
 		p.Lines[i].OwnershipPeriodID = period.ID
 	}

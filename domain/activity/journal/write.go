@@ -28,7 +28,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 		return nil, errReversed.With(Reversed{*old.ReversedByID})
 	}
 	if field != "" && old.ReversesID != nil {
-		return nil, apierr.BadRequest.At(issueAt("A reversal takes back what its original says", "reversalFixed", field))
+		return nil, apierr.BadRequest.At(apierr.IssueReversalFixed.InBody(field))
 	}
 	return save(ctx, tx, redrafted(old, u), old)
 }

@@ -205,9 +205,9 @@ func (m *Mapping) apply(t *Terms) {
 func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 	switch {
 	case m.Status == Mapped && m.AccountID == nil:
-		return apierr.BadRequest.At(issueAt("A mapped line type needs an account", "required", "accountId"))
+		return apierr.BadRequest.At(apierr.IssueRequired.InBody("accountId"))
 	case m.Status != Mapped && m.AccountID != nil:
-		return apierr.BadRequest.At(issueAt("Only a mapped line type has an account", "contradiction", "accountId"))
+		return apierr.BadRequest.At(apierr.IssueContradiction.InBody("accountId"))
 	case m.AccountID == nil:
 		return nil
 	}
@@ -216,7 +216,7 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	if _, exists := found[*m.AccountID]; !exists {
-		return apierr.BadRequest.At(issueAt("Account does not exist", "notFound", "accountId"))
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("accountId"))
 	}
 	return nil
 }
@@ -254,8 +254,4 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: slices.Compact(touched)},
 	})
 	return err
-}
-
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

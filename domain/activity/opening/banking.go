@@ -59,7 +59,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 	case err != nil:
 		return nil, fmt.Errorf("lock account: %w", err)
 	case b.Type != account.TypeBank:
-		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"id"}, Schema: "path"})
+		return nil, errNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 	start, err := b.start(in.Body.StartingBalanceDate)
 	if err != nil {
@@ -90,9 +90,7 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 			return *d, nil
 		}
 	}
-	return day.Day{}, trial.ErrNoStart.At(apierr.Issue{
-		Message: "Required field is missing", Code: "required", Path: []any{"startingBalanceDate"}, Schema: "body",
-	})
+	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
 // missing gives the starting balance, and what the books lack of it before the first day, but for the opening transaction.

@@ -96,9 +96,7 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error
 	case err != nil:
 		return nil, err
 	case !owned:
-		return nil, apierr.BadRequest.At(apierr.Issue{
-			Message: transaction.PeriodMissing, Code: transaction.CodePeriodMissing, Path: []any{"id"}, Schema: "path",
-		})
+		return nil, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InPath("id"))
 	}
 	stored, err := opening(ctx, tx, in.ID)
 	if err != nil {
@@ -127,9 +125,7 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at da
 	if in.Body.Currency.Value != nil {
 		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
 		if err != nil {
-			return apierr.BadRequest.At(apierr.Issue{
-				Message: "Value is not an active currency code", Code: "currency", Path: []any{"currency"}, Schema: "body",
-			})
+			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 		}
 		currency = string(parsed)
 	}

@@ -69,17 +69,17 @@ func (in *PatternInput) pattern() Pattern {
 // check finds what contradicts itself or the frequency.
 func (p *Pattern) check(first day.Day) []apierr.Issue {
 	var issues []apierr.Issue
-	refuse := func(wrong bool, field, message string) {
+	refuse := func(wrong bool, field string) {
 		if wrong {
-			issues = append(issues, issueAt(message, "patternInvalid", "pattern", field))
+			issues = append(issues, apierr.IssuePatternInvalid.InBody("pattern", field))
 		}
 	}
-	refuse(len(p.WeekDays) > 0 && p.Frequency != Weekly, "weekDays", "Only a weekly pattern has weekdays")
-	refuse(len(p.MonthDays) > 0 && p.Frequency != Monthly && p.Frequency != Yearly, "monthDays", "Only a monthly or yearly pattern has days of the month")
-	refuse(len(p.Months) > 0 && p.Frequency != Yearly, "months", "Only a yearly pattern has months")
-	refuse(slices.ContainsFunc(p.MonthDays, func(d int64) bool { return d != lastDay && (d < 1 || d > 31) }), "monthDays", "A day of the month is 1 to 31, or -1")
-	refuse(slices.ContainsFunc(p.Months, func(m int64) bool { return m < 1 || m > 12 }), "months", "A month is 1 to 12")
-	refuse(p.EndDate != nil && p.EndDate.Before(first), "endDate", "The pattern ends before it begins")
+	refuse(len(p.WeekDays) > 0 && p.Frequency != Weekly, "weekDays")
+	refuse(len(p.MonthDays) > 0 && p.Frequency != Monthly && p.Frequency != Yearly, "monthDays")
+	refuse(len(p.Months) > 0 && p.Frequency != Yearly, "months")
+	refuse(slices.ContainsFunc(p.MonthDays, func(d int64) bool { return d != lastDay && (d < 1 || d > 31) }), "monthDays")
+	refuse(slices.ContainsFunc(p.Months, func(m int64) bool { return m < 1 || m > 12 }), "months")
+	refuse(p.EndDate != nil && p.EndDate.Before(first), "endDate")
 	return issues
 }
 

@@ -178,7 +178,7 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 	case t.PaymentStatus == "":
 		t.PaymentStatus = transaction.Paid
 	case t.PaymentStatus == transaction.Unpaid && (d.OnBank || d.Type != transaction.Expense):
-		return nil, apierr.BadRequest.At(issueAt("Only an expense that is owed on a payable can be unpaid", "paymentStatusMismatch", "paymentStatus"))
+		return nil, apierr.BadRequest.At(apierr.IssuePaymentStatusMismatch.InBody("paymentStatus"))
 	}
 	if t.PaymentStatus == transaction.Paid && d.Type == transaction.Expense && !d.OnBank {
 		if err := account.Require(d.Assigned, account.PayoutBankAccount); err != nil {
@@ -237,8 +237,4 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, 
 		return nil, apierr.NotFound
 	}
 	return &found[0], nil
-}
-
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

@@ -125,7 +125,7 @@ func (t *Template) bound(dates []day.Day) error {
 	if len(dates) <= t.atOnce() {
 		return nil
 	}
-	return apierr.BadRequest.At(issueAt("The instances have more than 20000 lines", "tooManyLines", "dates")).
+	return apierr.BadRequest.At(apierr.IssueTooManyLines.InBody("dates")).
 		With(map[string]any{"suggestedLimit": t.atOnce()})
 }
 

@@ -210,17 +210,17 @@ func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, e
 func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []apierr.Issue, error) {
 	switch {
 	case t.AccountRef != nil && t.AccountID.Value != nil:
-		return nil, []apierr.Issue{issue("An account is named by accountId or by accountRef", "contradiction", "accountRef")}, nil
+		return nil, []apierr.Issue{apierr.IssueContradiction.InBody("accountRef")}, nil
 	case t.AccountRef != nil:
 		found, err := accountByRef(ctx, tx, *t.AccountRef)
 		if err == nil && found.IsZero() {
-			return nil, []apierr.Issue{issue("Account does not exist", "notFound", "accountRef")}, nil
+			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountRef")}, nil
 		}
 		return &found, nil, err
 	case t.AccountID.Value != nil:
 		found, err := account.ByID(ctx, tx, []id.ID{*t.AccountID.Value})
 		if _, exists := found[*t.AccountID.Value]; err == nil && !exists {
-			return nil, []apierr.Issue{issue("Account does not exist", "notFound", "accountId")}, nil
+			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountId")}, nil
 		}
 		return t.AccountID.Value, nil, err
 	default:
@@ -256,10 +256,10 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 		return nil
 	}
 	if named != nil {
-		issues = append(issues, issue("The recurring fee says which accounts move", "contradiction", "accountId"))
+		issues = append(issues, apierr.IssueContradiction.InBody("accountId"))
 	}
 	if t.Party.Value != nil {
-		issues = append(issues, issue("The recurring fee says which parties move", "contradiction", "party"))
+		issues = append(issues, apierr.IssueContradiction.InBody("party"))
 	}
 	a.AccountID, a.Party = nil, nil
 	return issues
@@ -273,19 +273,15 @@ func (a *Adjustment) needsAccount() bool {
 func (a *Adjustment) check() (issues []apierr.Issue) {
 	if a.RecurringFeeID != nil {
 		if a.Type == Financial {
-			return []apierr.Issue{issue("An adjustment of a recurring fee does not change what the guest owes", "contradiction", "type")}
+			return []apierr.Issue{apierr.IssueContradiction.InBody("type")}
 		}
 		return nil
 	}
 	if a.AccountID == nil {
-		issues = append(issues, issue("Required field is missing", "required", "accountId"))
+		issues = append(issues, apierr.IssueRequired.InBody("accountId"))
 	}
 	if a.Type == FeeAdjustment && a.Party == nil {
-		issues = append(issues, issue("Required field is missing", "required", "party"))
+		issues = append(issues, apierr.IssueRequired.InBody("party"))
 	}
 	return issues
-}
-
-func issue(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

@@ -265,7 +265,7 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 			sum += d.Lines[i].Amount
 		}
 		if sum != *item.Total {
-			d.issues = append(d.issues, issue("The lines do not add up to the total", "lineTotalDeviation", "total"))
+			d.issues = append(d.issues, apierr.IssueLineTotalDeviation.InBody("total"))
 		}
 	}
 	return d, nil
@@ -278,7 +278,7 @@ func (item *BatchItem) missing() (issues []apierr.Issue) {
 		absent bool
 	}{{"listingId", item.ListingID == nil}, {"checkIn", item.CheckIn == nil}, {"checkOut", item.CheckOut == nil}} {
 		if field.absent {
-			issues = append(issues, issue("Required field is missing", "required", field.name))
+			issues = append(issues, apierr.IssueRequired.InBody(field.name))
 		}
 	}
 	return issues

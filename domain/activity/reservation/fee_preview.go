@@ -25,7 +25,7 @@ type FeePreviewRequest struct {
 // Resolve wants exactly one fee.
 func (b FeePreviewRequest) Resolve() []apierr.Issue {
 	if (b.RecurringFeeID == nil) == (b.Fee == nil) {
-		return []apierr.Issue{issue("Give either recurringFeeId or fee", "contradiction", "fee")}
+		return []apierr.Issue{apierr.IssueContradiction.InBody("fee")}
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (in *Input) subscribe(f *fee.Fee) error {
 // unknown turns the absence of something that the body names into the caller's mistake.
 func unknown(err error, field string) error {
 	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
-		return apierr.BadRequest.At(issue("Does not exist", "notFound", field))
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	}
 	return err
 }

@@ -184,7 +184,7 @@ func TestReservationRefusals(t *testing.T) {
 		body       map[string]any
 		code, path string
 	}{
-		"no nights":          {b.stay("checkOut", "2026-01-29"), "order", "checkOut"},
+		"no nights":          {b.stay("checkOut", "2026-01-29"), "dateOrder", "checkOut"},
 		"eleven years":       {b.stay("checkIn", "2015-01-29"), "range", "checkOut"},
 		"unknown listing":    {b.stay("listingId", unknown), "notFound", "listingId"},
 		"unknown account":    {b.stay("lines", line("accountId", unknown)), "notFound", "lines.0.accountId"},

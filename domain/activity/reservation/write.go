@@ -425,30 +425,28 @@ const maxNights = 3660
 // check refuses what the schema cannot see, and settles the currency.
 func (k *known) check(d *draft) error {
 	found := d.issues
-	add := func(message, code string, path ...any) {
-		found = append(found, apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"})
-	}
+	add := func(code apierr.IssueCode, path ...any) { found = append(found, code.InBody(path...)) }
 	switch nights := d.Nights(); {
 	case nights < 1:
-		add("Check-out is not after check-in", "order", "checkOut")
+		add(apierr.IssueDateOrder, "checkOut")
 	case nights > maxNights:
-		add("The stay is too long", "range", "checkOut")
+		add(apierr.IssueRange, "checkOut")
 	}
 	on, exists := k.listings[d.ListingID]
 	if !exists {
-		add("Listing does not exist", "notFound", "listingId")
+		add(apierr.IssueNotFound, "listingId")
 	} else if d.Currency == "" {
 		d.Currency = on.DefaultCurrency
 	}
 	if d.Currency != "" {
 		currency, err := money.ParseCurrency(d.Currency)
 		if err != nil {
-			add("Currency is not known", "currency", "currency")
+			add(apierr.IssueCurrency, "currency")
 		}
 		d.Currency = string(currency)
 	}
 	if k.booked[d.ID] {
-		add("Transactions, journals or imported statements name the reservation in another currency", "currencyMismatch", "currency")
+		add(apierr.IssueCurrencyMismatch, "currency")
 	}
 	var size money.Reach
 	for i := range d.Lines {
@@ -458,11 +456,11 @@ func (k *known) check(d *draft) error {
 			continue
 		}
 		if _, exists := k.accounts[*l.AccountID]; !exists {
-			add("Account does not exist", "notFound", "lines", i, "accountId")
+			add(apierr.IssueNotFound, "lines", i, "accountId")
 		}
 	}
 	if !size.Valid() {
-		add("The amounts add up to more than the safe range", "range", "lines")
+		add(apierr.IssueRange, "lines")
 	}
 	if len(found) > 0 {
 		return apierr.BadRequest.At(found...)

@@ -98,7 +98,7 @@ func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 		l.settle(rates, old)
 		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
 			if !all.Add(part) {
-				return []apierr.Issue{d.issue(i, "amount", "Value is out of range", "range")}
+				return []apierr.Issue{apierr.IssueRange.InBody(d.paths[i], "amount")}
 			}
 		}
 		d.Total += l.Payable()

@@ -28,7 +28,7 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		var issues []apierr.Issue
 		for i, a := range d.attach {
 			if _, known := holder[a]; !known {
-				issues = append(issues, issueAt("Attachment is not known", "attachmentNotFound", "attachmentIds", i))
+				issues = append(issues, apierr.IssueAttachmentNotFound.InBody("attachmentIds", i))
 			}
 		}
 		if issues != nil {
@@ -36,7 +36,7 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		}
 		for i, a := range d.attach {
 			if by := holder[a]; !by.IsZero() && by != d.ID {
-				return errLinked.At(issueAt("Attachment is linked to another transaction", "attachmentLinked", "attachmentIds", i))
+				return errLinked.At(apierr.IssueAttachmentLinked.InBody("attachmentIds", i))
 			}
 			holder[a] = d.ID
 		}

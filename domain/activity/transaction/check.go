@@ -22,7 +22,7 @@ func (d *draft) fill(t *terms) error {
 	}
 	currency, err := money.ParseCurrency(d.Currency)
 	if err != nil {
-		return apierr.BadRequest.At(issueAt("Value is not an active currency code", "currency", "currency"))
+		return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 	}
 	d.Currency = string(currency)
 	if err := d.fillAccounts(t); err != nil {
@@ -39,18 +39,18 @@ func (d *draft) typeIssues() []apierr.Issue {
 			issues = append(issues, issue)
 		}
 	}
-	refuse(len(d.Lines) == 0, issueAt("A transaction has at least one line", "items", "lines"))
-	refuse(len(d.Lines) > maxLines, issueAt("List has too many items", "items", "lines"))
+	refuse(len(d.Lines) == 0, apierr.IssueItems.InBody("lines"))
+	refuse(len(d.Lines) > maxLines, apierr.IssueItems.InBody("lines"))
 	refuse(len(d.Lines) > 1 && (d.Type == Transfer || d.Type == Payout),
-		issueAt("A transfer or payout has exactly one line", "exactlyOneLine", "lines"))
-	refuse(d.Payment != nil && d.Type != Expense, issueAt("Only an expense is paid apart", "paymentNotSupported", "payment"))
-	refuse(d.IsOpeningBalance && d.Type != Deposit, issueAt("An opening balance is a deposit", "openingBalanceNotSupported", "isOpeningBalance"))
-	refuse(len(d.attach) > 0 && d.Type != Expense, issueAt("Only an expense has attachments", "attachmentsNotSupported", "attachmentIds"))
+		apierr.IssueExactlyOneLine.InBody("lines"))
+	refuse(d.Payment != nil && d.Type != Expense, apierr.IssuePaymentNotSupported.InBody("payment"))
+	refuse(d.IsOpeningBalance && d.Type != Deposit, apierr.IssueOpeningBalanceNotSupported.InBody("isOpeningBalance"))
+	refuse(len(d.attach) > 0 && d.Type != Expense, apierr.IssueAttachmentsNotSupported.InBody("attachmentIds"))
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		refuse(l.AppliedAmount != nil && d.Type != Expense, d.issue(i, "appliedAmount", "Only an expense carries a tax", "taxNotSupported"))
-		refuse(l.Markup != nil && d.Type != Expense, d.issue(i, "markup", "Only an expense carries a markup", "markupNotSupported"))
-		refuse(l.OwnerStatementID != nil && d.Type != Payout, d.issue(i, "ownerStatementId", "Only a payout pays an owner statement", "statementNotSupported"))
+		refuse(l.AppliedAmount != nil && d.Type != Expense, apierr.IssueTaxNotSupported.InBody(d.paths[i], "appliedAmount"))
+		refuse(l.Markup != nil && d.Type != Expense, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
+		refuse(l.OwnerStatementID != nil && d.Type != Payout, apierr.IssueStatementNotSupported.InBody(d.paths[i], "ownerStatementId"))
 	}
 	return issues
 }
@@ -86,13 +86,13 @@ func (d *draft) fillAccounts(t *terms) error {
 		}
 		switch {
 		case l.Assignment == nil && l.AccountID.IsZero():
-			issues = append(issues, d.issue(i, "accountId", "A line names an account or an assignment", "required"))
+			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "accountId"))
 		case l.Assignment != nil && !slices.Contains(l.Assignment.Enum(), string(*l.Assignment)):
-			issues = append(issues, d.issue(i, "assignment", "Value is not one of the allowed values", "enum"))
+			issues = append(issues, apierr.IssueEnum.InBody(d.paths[i], "assignment"))
 		case l.Assignment != nil:
 			given := assigned(*l.Assignment)
 			if !l.AccountID.IsZero() && l.AccountID != given && missing == nil {
-				issues = append(issues, d.issue(i, "accountId", "Account is not the one assigned", "assignmentMismatch"))
+				issues = append(issues, apierr.IssueAssignmentMismatch.InBody(d.paths[i], "accountId"))
 			}
 			l.AccountID = given
 		}
@@ -129,12 +129,11 @@ func (d *draft) checkDates(t *terms) error {
 		}
 	}
 	context := map[string]any{"statementStartAt": t.StatementStartAt}
-	const message, code = "The date is before the statement start date", "beforeStatementStartDate"
 	if early(d.Date, oldDate) {
-		return errBeforeStart.At(issueAt(message, code, "date")).With(context)
+		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).With(context)
 	}
 	if d.Payment != nil && early(d.Payment.Date, oldPaid) {
-		return errBeforeStart.At(issueAt(message, code, "payment", "date")).With(context)
+		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("payment", "date")).With(context)
 	}
 	return nil
 }
@@ -168,36 +167,35 @@ func (d *draft) check(t *terms, r *references) error {
 // unknown are the references to what the team does not have.
 func (d *draft) unknown(r *references) []apierr.Issue {
 	var issues []apierr.Issue
-	const message, code = "Referenced record is not known", "notFound"
-	missing := func(given, known bool, issue apierr.Issue) {
+	missing := func(given, known bool, path ...any) {
 		if given && !known {
-			issues = append(issues, issue)
+			issues = append(issues, apierr.IssueNotFound.InBody(path...))
 		}
 	}
 	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
-	missing(true, knownAccount(d.AccountID), issueAt(message, code, "accountId"))
-	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], issueAt(message, code, "contactId"))
-	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], issueAt(message, code, "recurringTemplateId"))
+	missing(true, knownAccount(d.AccountID), "accountId")
+	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], "contactId")
+	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], "recurringTemplateId")
 	if p := d.Payment; p != nil {
-		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), issueAt(message, code, "payment", "accountId"))
+		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), "payment", "accountId")
 	}
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		_, listingKnown := r.listings[deref(l.ListingID)]
 		_, reservationKnown := r.reservations[deref(l.ReservationID)]
 		_, statementKnown := r.statements[deref(l.OwnerStatementID)]
-		missing(true, knownAccount(l.AccountID), d.issue(i, "accountId", message, code))
-		missing(l.ListingID != nil, listingKnown, d.issue(i, "listingId", message, code))
-		missing(l.ReservationID != nil, reservationKnown, d.issue(i, "reservationId", message, code))
-		missing(l.OwnerStatementID != nil, statementKnown, d.issue(i, "ownerStatementId", message, code))
-		missing(l.ContactID != nil, r.contacts[deref(l.ContactID)], d.issue(i, "contactId", message, code))
+		missing(true, knownAccount(l.AccountID), d.paths[i], "accountId")
+		missing(l.ListingID != nil, listingKnown, d.paths[i], "listingId")
+		missing(l.ReservationID != nil, reservationKnown, d.paths[i], "reservationId")
+		missing(l.OwnerStatementID != nil, statementKnown, d.paths[i], "ownerStatementId")
+		missing(l.ContactID != nil, r.contacts[deref(l.ContactID)], d.paths[i], "contactId")
 		if a := l.AppliedAmount; a != nil {
 			_, known := r.rates[a.TaxRateID]
-			missing(true, known, d.issue(i, "appliedAmount", message, code))
+			missing(true, known, d.paths[i], "appliedAmount")
 		}
 		if m := l.Markup; m != nil {
 			_, known := r.rates[deref(m.TaxRateID)]
-			missing(m.TaxRateID != nil, known, d.issue(i, "markup", message, code))
+			missing(m.TaxRateID != nil, known, d.paths[i], "markup")
 		}
 	}
 	return issues
@@ -210,23 +208,18 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 		standing.addAccounts(d.old)
 	}
 	var issues []apierr.Issue
-	check := func(account id.ID, at func(message, code string) apierr.Issue) {
-		if _, stays := standing[account]; stays {
-			return
-		}
-		switch code := r.accounts[account].closed; code {
-		case "nonPostingAccount":
-			issues = append(issues, at("Nothing is posted to this account", code))
-		case "accountInactive":
-			issues = append(issues, at("The account is inactive", code))
+	check := func(account id.ID, path ...any) {
+		code := r.accounts[account].closed
+		if _, stays := standing[account]; !stays && code != "" {
+			issues = append(issues, code.InBody(path...))
 		}
 	}
-	check(d.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "accountId") })
+	check(d.AccountID, "accountId")
 	if d.Payment != nil {
-		check(d.Payment.AccountID, func(message, code string) apierr.Issue { return issueAt(message, code, "payment", "accountId") })
+		check(d.Payment.AccountID, "payment", "accountId")
 	}
 	for i := range d.Lines {
-		check(d.Lines[i].AccountID, func(message, code string) apierr.Issue { return d.issue(i, "accountId", message, code) })
+		check(d.Lines[i].AccountID, d.paths[i], "accountId")
 	}
 	return issues
 }
@@ -255,11 +248,11 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 			p.AccountID = t.assigned[account.PayoutBankAccount]
 		}
 		if !r.accounts[p.AccountID].bank {
-			return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", "payment", "accountId"))
+			return errNotBank.At(apierr.IssueNotBankAccount.InBody("payment", "accountId"))
 		}
 	}
 	if (d.Type == Deposit || d.Type == Payout) && !r.accounts[d.AccountID].bank {
-		return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", "accountId"))
+		return errNotBank.At(apierr.IssueNotBankAccount.InBody("accountId"))
 	}
 	return nil
 }
@@ -308,20 +301,20 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 			deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
 		elsewhere := func(listingID id.ID) bool { return !stands && !listingID.IsZero() && listingID != deref(l.ListingID) }
 		if elsewhere(r.reservations[deref(l.ReservationID)]) || elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
-			issues = append(issues, d.issue(i, "listingId", "Listing is not the one of the reservation or statement", "listingMismatch"))
+			issues = append(issues, apierr.IssueListingMismatch.InBody(d.paths[i], "listingId"))
 		}
 		owners := deref(l.Party) == ledger.Owners
 		if l.Markup != nil && !owners {
-			issues = append(issues, d.issue(i, "markup", "Only a cost that an owner bears carries a markup", "markupNotSupported"))
+			issues = append(issues, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
 		}
 		if d.Type == Transfer && l.AccountID == d.AccountID {
-			issues = append(issues, d.issue(i, "accountId", "A transfer needs two accounts", "sameAccount"))
+			issues = append(issues, apierr.IssueSameAccount.InBody(d.paths[i], "accountId"))
 		}
 		switch {
 		case owners && l.ListingID == nil:
-			issues = append(issues, d.issue(i, "listingId", "A line of the owners needs a listing", "required"))
+			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "listingId"))
 		case owners && r.facts.owned(&d.Transaction, l, d.Date) == nil:
-			issues = append(issues, d.issue(i, "listingId", PeriodMissing, CodePeriodMissing))
+			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))
 		}
 	}
 	return issues
@@ -338,17 +331,17 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 		}
 	}
 	var issues []apierr.Issue
-	check := func(named *id.ID, i int, field, message string) {
+	check := func(named *id.ID, i int, field string) {
 		if named == nil || r.currencies[*named] == d.Currency {
 			return
 		}
 		if _, stays := standing[*named]; !stays {
-			issues = append(issues, d.issue(i, field, message, "currencyMismatch"))
+			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(d.paths[i], field))
 		}
 	}
 	for i := range d.Lines {
-		check(d.Lines[i].ReservationID, i, "reservationId", "The reservation has another currency")
-		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId", "The owner statement has another currency")
+		check(d.Lines[i].ReservationID, i, "reservationId")
+		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId")
 	}
 	return issues
 }
@@ -366,14 +359,14 @@ func (d *draft) checkStates(r *references) error {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if s := deref(l.OwnerStatementID); !s.IsZero() && !r.statements[s].published && (paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
-			return errNotReady.At(d.issue(i, "ownerStatementId", "The owner statement is not published", "statementNotReadyForPayment"))
+			return errNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
 		}
 		listingID := deref(l.ListingID)
 		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
 			continue
 		}
 		if inactiveOn(r.listings[listingID], r.facts.Periods[listingID], d.Date) {
-			return errListing.At(d.issue(i, "listingId", "The listing is inactive on this date", "listingInactive"))
+			return errListing.At(apierr.IssueListingInactive.InBody(d.paths[i], "listingId"))
 		}
 	}
 	return nil

@@ -270,7 +270,7 @@ func TestChangeLines(t *testing.T) {
 	}
 	wantBalances(t, w, map[string]int64{"1000": 5, "2000": -5})
 
-	w.Put(path, object{"lines": list{guest(5)}, "lines_create": list{guest(5)}}).WantError(apierr.CodeBadRequest, "").WantIssue("linesConflict", "lines")
+	w.Put(path, object{"lines": list{guest(5)}, "lines_create": list{guest(5)}}).WantError(apierr.CodeBadRequest, "").WantIssue("contradiction", "lines")
 	w.Put(path, object{"lines_update": list{object{"id": w.id(), "amount": 5}}}).WantIssue("notFound", "lines_update.0.id")
 	w.Put(path, object{"lines_delete": list{w.id()}}).WantIssue("notFound", "lines_delete.0")
 	w.Put(path, object{"lines_delete": list{replaced.String("lines.0.id")}}).WantIssue("items", "lines")

@@ -101,7 +101,7 @@ type LineUpdate struct {
 // Resolve refuses lines that are replaced and changed at once.
 func (u *Update) Resolve() []apierr.Issue {
 	if u.Lines != nil && (u.LinesCreate != nil || u.LinesUpdate != nil || u.LinesDelete != nil) {
-		return []apierr.Issue{issueAt("Lines are either replaced or changed one by one", "linesConflict", "lines")}
+		return []apierr.Issue{apierr.IssueContradiction.InBody("lines")}
 	}
 	return nil
 }
@@ -117,15 +117,6 @@ type draft struct {
 	paths [][]any
 	// old is what is stored, nil for a new transaction.
 	old *Transaction
-}
-
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
-}
-
-// issue is a finding about a field of a line.
-func (d *draft) issue(line int, field, message, code string) apierr.Issue {
-	return issueAt(message, code, append(append([]any{}, d.paths[line]...), field)...)
 }
 
 // drafted builds a draft of what the caller wants to create; accounts that are not named are still zero.
@@ -198,14 +189,14 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 	deleted, updates := map[id.ID]bool{}, map[id.ID]int{}
 	for i, line := range u.LinesDelete {
 		if !known[line] {
-			issues = append(issues, issueAt("Line is not one of the transaction", "notFound", "lines_delete", i))
+			issues = append(issues, apierr.IssueNotFound.InBody("lines_delete", i))
 		}
 		deleted[line] = true
 	}
 	for i := range u.LinesUpdate {
 		line := u.LinesUpdate[i].ID
 		if _, twice := updates[line]; twice || !known[line] || deleted[line] {
-			issues = append(issues, issueAt("Line is not one of the transaction", "notFound", "lines_update", i, "id"))
+			issues = append(issues, apierr.IssueNotFound.InBody("lines_update", i, "id"))
 		}
 		updates[line] = i
 	}

@@ -285,16 +285,10 @@ func (e *event) period(i int) id.ID {
 		return p.ID
 	}
 	if e.d.err == nil {
-		e.d.err = apierr.BadRequest.At(issueAt(PeriodMissing, CodePeriodMissing, "lines", i, "listingId"))
+		e.d.err = apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
 	}
 	return id.Zero
 }
-
-// What refuses a day on which nobody owns a listing.
-const (
-	PeriodMissing     = "The listing has no ownership period on the posting date"
-	CodePeriodMissing = "ownershipPeriodMissing"
-)
 
 // OwnedAtOpening reports whether an opening balance of a listing, booked for a day, is somebody's.
 func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) (bool, error) {

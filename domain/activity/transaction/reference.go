@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/listing"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -65,8 +66,8 @@ type references struct {
 type accountFact struct {
 	classification string
 	bank           bool
-	// closed says why nothing new is posted to the account: nonPostingAccount, accountInactive or nothing.
-	closed string
+	// closed says why nothing new is posted to the account; empty when it is open.
+	closed apierr.IssueCode
 }
 
 type statementFact struct {
@@ -132,7 +133,7 @@ const namedSQL = `
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		where a.team_id = @team and a.id = any(@accounts)
 	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
-	union all select 'closed', id, case type when 'nonPosting' then 'nonPostingAccount' else 'accountInactive' end, null from account
+	union all select 'closed', id, type, null from account
 		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
 	union all select 'reservation', id, currency, listing_id from reservation where team_id = @team and id = any(@reservations)
@@ -178,7 +179,10 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 				r.facts.Banks[n.ID] = ledger.Operating
 			}
 		case "closed":
-			a.closed = n.Detail
+			a.closed = apierr.IssueAccountInactive
+			if n.Detail == "nonPosting" {
+				a.closed = apierr.IssueNonPostingAccount
+			}
 			r.accounts[n.ID] = a
 		case "contact":
 			r.contacts[n.ID] = true

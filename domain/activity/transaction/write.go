@@ -243,7 +243,7 @@ func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			return fmt.Errorf("find a bank account: %w", err)
 		}
 		if len(found) == 0 {
-			return apierr.BadRequest.At(issueAt("No bank account has these digits", "notFound", "matchBankAccountLast4"))
+			return apierr.BadRequest.At(apierr.IssueNotFound.InBody("matchBankAccountLast4"))
 		}
 		d.AccountID = found[0]
 	}

@@ -58,5 +58,5 @@ type Last4Context struct {
 func last4Taken(a *Account, holders []id.ID) *apierr.Error {
 	return errDuplicateLast4.
 		With(Last4Context{AccountIDs: holders, AccountConnectionIDs: []id.ID{}, LastDigits: *a.Banking.Last4}).
-		At(at("Last four digits are used by another bank account or feed", "duplicateLast4", "banking", "last4"))
+		At(apierr.IssueDuplicateLast4.InBody("banking", "last4"))
 }

@@ -95,7 +95,7 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 			return nil, err
 		}
 		if used {
-			return nil, errClassificationLocked.At(at("The ledger classification cannot change", "accountClassificationLocked", "classification"))
+			return nil, errClassificationLocked.At(apierr.IssueAccountClassificationLocked.InBody("classification"))
 		}
 		c.Classification = *v
 	}

@@ -48,19 +48,15 @@ type known struct {
 	offset   *Account
 }
 
-func at(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
-}
-
 // apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account, banking data on an
 // account that is none, a classification that is locked, a part that the type of account cannot play.
 func (in *Update) apply(a *Account, k known) error {
 	if in.CategoryID != nil {
 		if k.category == nil {
-			return apierr.BadRequest.At(at("Category does not exist", "notFound", "categoryId"))
+			return apierr.BadRequest.At(apierr.IssueNotFound.InBody("categoryId"))
 		}
 		if a.CategoryLock != nil && k.category.Classification != a.Classification {
-			return errClassificationLocked.At(at("The ledger classification cannot change", "accountClassificationLocked", "categoryId"))
+			return errClassificationLocked.At(apierr.IssueAccountClassificationLocked.InBody("categoryId"))
 		}
 		a.Category = CategoryRef{ID: k.category.ID, Name: k.category.Name, Classification: k.category.Classification}
 		a.Classification = k.category.Classification
@@ -89,9 +85,9 @@ func (in *Update) applyOffset(a *Account, k known) error {
 		a.OffsetAccount = nil
 		return nil
 	case k.offset == nil:
-		return apierr.BadRequest.At(at("Account does not exist", "notFound", "offsetAccountId"))
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("offsetAccountId"))
 	case k.offset.ID == a.ID:
-		return apierr.BadRequest.At(at("Account cannot offset itself", "sameAccount", "offsetAccountId"))
+		return apierr.BadRequest.At(apierr.IssueSameAccount.InBody("offsetAccountId"))
 	}
 	a.OffsetAccount = &Offset{ID: k.offset.ID, Name: k.offset.Name, UniqueRef: k.offset.UniqueRef, Status: k.offset.Status}
 	return nil
@@ -103,11 +99,11 @@ func (in *Update) applyBanking(a *Account) error {
 	case b == nil && (a.Type != TypeBank || a.Banking != nil):
 		return nil
 	case b == nil:
-		return apierr.BadRequest.At(at("Required field is missing", "required", "banking"))
+		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking"))
 	case a.Type != TypeBank:
-		return errNotBank.At(at("Account is not a bank account", "notBankAccount", "banking"))
+		return errNotBank.At(apierr.IssueNotBankAccount.InBody("banking"))
 	case a.Banking == nil && b.Category == nil:
-		return apierr.BadRequest.At(at("Required field is missing", "required", "banking", "category"))
+		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking", "category"))
 	}
 	var changed Banking
 	if a.Banking != nil {
@@ -115,17 +111,17 @@ func (in *Update) applyBanking(a *Account) error {
 	}
 	if b.Category != nil {
 		if a.CategoryLock != nil && *b.Category != changed.Category {
-			return errBankingLocked.At(at("The bank account's ledger cannot change", "accountClassificationLocked", "banking", "category"))
+			return errBankingLocked.At(apierr.IssueAccountClassificationLocked.InBody("banking", "category"))
 		}
 		changed.Category = *b.Category
 	}
 	if b.Currency != nil {
 		currency, err := money.ParseCurrency(*b.Currency)
 		if err != nil {
-			return apierr.BadRequest.At(at("Value is not the code of a currency", "currency", "banking", "currency"))
+			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("banking", "currency"))
 		}
 		if a.CategoryLock != nil && string(currency) != changed.Currency {
-			return errBankingLocked.At(at("The bank account's currency cannot change", "accountClassificationLocked", "banking", "currency"))
+			return errBankingLocked.At(apierr.IssueAccountClassificationLocked.InBody("banking", "currency"))
 		}
 		changed.Currency = string(currency)
 	}
@@ -140,13 +136,13 @@ func (in *Update) applyAssignments(a *Account) error {
 	}
 	for i, part := range in.Assignments {
 		if part.needsBank() && a.Type != TypeBank {
-			return errNotBank.At(at("Account is not a bank account", "notBankAccount", "assignments", i))
+			return errNotBank.At(apierr.IssueNotBankAccount.InBody("assignments", i))
 		}
 		if a.Type == TypeNonPosting {
-			return apierr.BadRequest.At(at("Account is not posted to", "nonPostingAccount", "assignments", i))
+			return apierr.BadRequest.At(apierr.IssueNonPostingAccount.InBody("assignments", i))
 		}
 		if slices.Index(in.Assignments, part) != i {
-			return apierr.BadRequest.At(at("List holds an item twice", "unique", "assignments", i))
+			return apierr.BadRequest.At(apierr.IssueUnique.InBody("assignments", i))
 		}
 	}
 	a.Assignments = in.Assignments

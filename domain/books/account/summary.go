@@ -84,7 +84,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		return nil, err
 	}
 	if a.Type != TypeBank {
-		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"id"}, Schema: "path"})
+		return nil, errNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 	s := &sheet{
 		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, openingCents: a.Banking.Balance.Opening,

@@ -257,7 +257,7 @@ func (s *Source) known(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, 
 	var missing []apierr.Issue
 	for i, v := range given {
 		if _, exists := slices.BinarySearchFunc(found, v, id.ID.Compare); !exists && len(missing) < 100 {
-			missing = append(missing, apierr.Issue{Message: "The " + string(s.Noun) + " does not exist", Code: "notFound", Path: []any{"ids", i}, Schema: "body"})
+			missing = append(missing, apierr.IssueNotFound.InBody("ids", i))
 		}
 	}
 	if missing != nil {

@@ -281,7 +281,7 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 
 // errReach is a posting that brings all that was ever debited in a currency over the safe range. That bounds every figure which reports add up, so
 // as long as it can be told exactly, each of them can.
-var errReach = apierr.BadRequest.At(apierr.Issue{Message: "The books would add up to more than the safe range", Code: "range", Path: []any{}})
+var errReach = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
 // refused names what the triggers of the ledger refuse.
 func refused(err error) error {

@@ -190,20 +190,18 @@ func (p *Put) check(accounts []charted) []apierr.Issue {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		a := known[r.AccountID]
-		refuse := func(field, message, code string) {
-			issues = append(issues, apierr.Issue{Message: message, Code: code, Path: []any{"rows", i, field}, Schema: "body"})
-		}
+		refuse := func(field string, code apierr.IssueCode) { issues = append(issues, code.InBody("rows", i, field)) }
 		switch all += max(r.CombinedCentTotal, -r.CombinedCentTotal); {
 		case a == nil:
-			refuse("accountId", "Referenced record is not known", "notFound")
+			refuse("accountId", apierr.IssueNotFound)
 		case seen[r.AccountID]:
-			refuse("accountId", "Account is given more than once", "unique")
+			refuse("accountId", apierr.IssueUnique)
 		case a.Assigned:
-			refuse("accountId", "The account that balances the rest is computed", "accountComputed")
+			refuse("accountId", apierr.IssueAccountComputed)
 		case a.Type == account.TypeNonPosting:
-			refuse("accountId", "Nothing can be posted to the account", "accountNotPosting")
+			refuse("accountId", apierr.IssueNonPostingAccount)
 		case !all.Valid():
-			refuse("combinedCentTotal", "Value is out of range", "range")
+			refuse("combinedCentTotal", apierr.IssueRange)
 			return issues
 		}
 		seen[r.AccountID] = true

@@ -161,10 +161,10 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 func checkComplete(item *BatchItem) error {
 	var issues []apierr.Issue
 	if item.Type == nil {
-		issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{"type"}, Schema: "body"})
+		issues = append(issues, apierr.IssueRequired.InBody("type"))
 	}
 	if item.Name == nil {
-		issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{"name"}, Schema: "body"})
+		issues = append(issues, apierr.IssueRequired.InBody("name"))
 	}
 	if issues == nil {
 		return nil

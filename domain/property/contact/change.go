@@ -60,16 +60,16 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"contacts:write"}})
 	}
 	if old != nil && old.Owned && c.Type != Owner {
-		return nil, errTypeLocked.At(apierr.Issue{Message: "An owner of a listing stays an owner", Code: "contactTypeLocked", Path: []any{"type"}, Schema: "body"})
+		return nil, errTypeLocked.At(apierr.IssueContactTypeLocked.InBody("type"))
 	}
 	if in.PayoutAccountID.Value == nil {
 		return &c, nil
 	}
 	switch bank, known := w.accounts[*in.PayoutAccountID.Value]; {
 	case !known:
-		return nil, apierr.BadRequest.At(apierr.Issue{Message: "Account does not exist", Code: "notFound", Path: []any{"payoutAccountId"}, Schema: "body"})
+		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("payoutAccountId"))
 	case !bank:
-		return nil, errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: []any{"payoutAccountId"}, Schema: "body"})
+		return nil, errNotBank.At(apierr.IssueNotBankAccount.InBody("payoutAccountId"))
 	}
 	return &c, nil
 }

@@ -65,7 +65,7 @@ func (in *Common) apply(l *Listing) error {
 	if in.DefaultCurrency != nil {
 		currency, err := money.ParseCurrency(*in.DefaultCurrency)
 		if err != nil {
-			return apierr.BadRequest.At(at("Value is not the code of a currency", "currency", "defaultCurrency"))
+			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("defaultCurrency"))
 		}
 		l.DefaultCurrency = string(currency)
 	}
@@ -182,8 +182,4 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 	return &api.None{}, nil
-}
-
-func at(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

@@ -190,14 +190,12 @@ func checkMembers(members []Member, path ...any) []apierr.Issue {
 	for i, m := range members {
 		sum += m.Split
 		if seen[m.ContactID] {
-			issues = append(issues, apierr.Issue{
-				Message: "Contact is a member twice", Code: "duplicateMember", Path: append(slices.Clone(path), i, "contactId"), Schema: "body",
-			})
+			issues = append(issues, apierr.IssueUnique.InBody(path, i, "contactId"))
 		}
 		seen[m.ContactID] = true
 	}
 	if sum != Whole {
-		issues = append(issues, apierr.Issue{Message: "Splits do not sum to 100000", Code: "splitSum", Path: slices.Clone(path), Schema: "body"})
+		issues = append(issues, apierr.IssueSplitSum.InBody(path...))
 	}
 	return issues
 }
@@ -207,5 +205,5 @@ func checkDays(start, end *day.Day, path ...any) []apierr.Issue {
 	if start == nil || end == nil || start.Before(*end) {
 		return nil
 	}
-	return []apierr.Issue{{Message: "Period ends before it starts", Code: "dateOrder", Path: path, Schema: "body"}}
+	return []apierr.Issue{apierr.IssueDateOrder.InBody(path...)}
 }

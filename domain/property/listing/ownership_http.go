@@ -148,7 +148,7 @@ func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodIn
 		return nil, nil, err
 	}
 	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
-		return nil, nil, apierr.BadRequest.At(at("Listing does not exist", "notFound", "listingId"))
+		return nil, nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
 	} else if err != nil {
 		return nil, nil, err
 	}

@@ -62,7 +62,7 @@ func TestPeriodRefused(t *testing.T) {
 		{many, "items", "members"},
 		{[]object{member(ada, 99_999)}, "splitSum", "members"},
 		{[]object{member(ada, 60_000), member(bob, 40_001)}, "splitSum", "members"},
-		{[]object{member(ada, 50_000), member(ada, 50_000)}, "duplicateMember", "members.1.contactId"},
+		{[]object{member(ada, 50_000), member(ada, 50_000)}, "unique", "members.1.contactId"},
 		{[]object{member(ada, 0), member(bob, 100_000)}, "range", "members.0.split"},
 		{[]object{member(ada, 50_000), member(vendor, 50_000)}, "notOwner", "members.1.contactId"},
 		{[]object{member(id.New(x.DB.Now()), 100_000)}, "notFound", "members.0.contactId"},

@@ -128,9 +128,9 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 		where := append(slices.Clone(path), i, "contactId")
 		switch owner, known := owners[m.ContactID]; {
 		case !known:
-			issues = append(issues, at("Contact does not exist", "notFound", where...))
+			issues = append(issues, apierr.IssueNotFound.InBody(where...))
 		case !owner:
-			issues = append(issues, at("Contact is not an owner", "notOwner", where...))
+			issues = append(issues, apierr.IssueNotOwner.InBody(where...))
 		}
 	}
 	return issues, nil

@@ -16,7 +16,6 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 	"golang.org/x/image/webp"
 
-	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 )
 
@@ -54,16 +53,12 @@ const (
 )
 
 var (
-	errEmpty       = issue("File is empty", "emptyFile", "file")
-	errUnsupported = issue("Content type is not supported", "contentTypeNotSupported", "file")
-	errDamaged     = issue("Content is damaged or not of the type that it begins as", "contentTypeNotSupported", "file")
-	errImageSize   = issue("Image has too many pixels", "imageTooLarge", "file")
-	errArchiveSize = issue("Document is too large when unpacked", "archiveTooLarge", "file")
+	errEmpty       = apierr.BadRequest.At(apierr.IssueEmptyFile.InBody("file"))
+	errUnsupported = apierr.BadRequest.At(apierr.IssueContentTypeNotSupported.InBody("file"))
+	errDamaged     = apierr.BadRequest.At(apierr.IssueContentTypeNotSupported.InBody("file"))
+	errImageSize   = apierr.BadRequest.At(apierr.IssueImageTooLarge.InBody("file"))
+	errArchiveSize = apierr.BadRequest.At(apierr.IssueArchiveTooLarge.InBody("file"))
 )
-
-func issue(message, code, part string) error {
-	return apierr.BadRequest.At(api.PartIssue(message, code, part))
-}
 
 // inspect copies a file and tells its type by its content. Nothing is decoded or unpacked: images are judged by their headers, office
 // documents by their directories, and memory is bounded however large the content says it is.
@@ -175,7 +170,7 @@ func label(found, name, sent, override string) (string, error) {
 		if media := mediaType(override); endings[media] != "" {
 			return media, nil
 		}
-		return "", issue("Content type is not supported", "contentTypeNotSupported", "contentType")
+		return "", apierr.BadRequest.At(apierr.IssueContentTypeNotSupported.InBody("contentType"))
 	}
 	if found == typeText && (mediaType(sent) == typeCSV || strings.EqualFold(path.Ext(name), ".csv")) {
 		return typeCSV, nil

@@ -46,10 +46,10 @@ type listInput struct {
 func (in *listInput) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 	if in.ResourceID != nil && in.ResourceType == "" {
-		issues = append(issues, apierr.Issue{Message: "resourceId needs resourceType", Code: "required", Path: []any{"resourceType"}, Schema: "query"})
+		issues = append(issues, apierr.IssueRequired.InQuery("resourceType"))
 	}
 	if _, err := id.Parse(in.InitiatedBy); err != nil && in.InitiatedBy != "" && in.InitiatedBy != "me" {
-		issues = append(issues, apierr.Issue{Message: "Value is neither me nor a uuid", Code: "uuid", Path: []any{"initiatedBy"}, Schema: "query"})
+		issues = append(issues, apierr.IssueUUID.InQuery("initiatedBy"))
 	}
 	return issues
 }

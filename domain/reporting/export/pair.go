@@ -115,7 +115,7 @@ func (in *queued[S]) selector() *S { return &in.Body }
 func (in *queued[S]) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 	for _, name := range emptyLists(reflect.ValueOf(in.Body)) {
-		issues = append(issues, apierr.Issue{Message: "List has too few items", Code: "items", Path: []any{name}, Schema: "body"})
+		issues = append(issues, apierr.IssueItems.InBody(name))
 	}
 	return issues
 }

@@ -82,7 +82,7 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 	}
 	ids, err := statement.Select(ctx, tx, s.Filter)
 	if err == nil && len(ids) == 0 {
-		err = apierr.BadRequest.At(apierr.Issue{Message: "The selection holds no statement", Code: "selectionEmpty", Path: []any{}})
+		err = apierr.BadRequest.At(apierr.IssueSelectionEmpty.In(""))
 	}
 	return err
 }

@@ -187,7 +187,7 @@ func TestJournalEntries(t *testing.T) {
 	if got := b.Get("/reports/journal-entries?sort=-txnAt").String("data.0.txnAt"); got != "2026-02-10" {
 		t.Errorf("newest first: %s", got)
 	}
-	b.Get("/reports/journal-entries?dateRange=2026&startDate=2026").WantError(apierr.CodeBadRequest, "").WantIssue("dateConflict", "dateRange")
+	b.Get("/reports/journal-entries?dateRange=2026&startDate=2026").WantError(apierr.CodeBadRequest, "").WantIssue("contradiction", "dateRange")
 	b.Get("/reports/journal-entries?currency=xxx").WantIssue("currency", "currency")
 	b.As(nil, nil).Get("/reports/journal-entries").WantError(apierr.CodeForbidden, "")
 	b.As(nil, nil).Get("/reports/trial-balance?startDate=2026&endDate=2026").WantError(apierr.CodeForbidden, "")

@@ -59,12 +59,7 @@ type Period struct {
 // Check refuses a period that ends before it starts.
 func (p Period) Check() []apierr.Issue {
 	if p.EndDate.Before(p.StartDate.Day) {
-		return []apierr.Issue{QueryIssue("The period ends before it starts", "dateOrder", "endDate")}
+		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endDate")}
 	}
 	return nil
-}
-
-// QueryIssue is a finding about a query parameter.
-func QueryIssue(message, code, name string) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: []any{name}, Schema: "query"}
 }

@@ -46,7 +46,7 @@ func (f ProfitFilter) Resolve() []apierr.Issue {
 		return issues
 	}
 	if f.View.periods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
-		return []apierr.Issue{QueryIssue("The period has more than 400 columns in this view", "tooMany", "view")}
+		return []apierr.Issue{apierr.IssueTooMany.InQuery("view")}
 	}
 	return nil
 }

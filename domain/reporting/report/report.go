@@ -38,7 +38,7 @@ func DrilldownTo(f Selection) Drilldown { return Drilldown{Type: "journalEntryRe
 // CheckCurrency refuses a code that is none with the issue currency; an empty one stands for the team's.
 func CheckCurrency(given string) error {
 	if _, err := money.ParseCurrency(given); given != "" && errors.Is(err, money.ErrCurrency) {
-		return apierr.BadRequest.At(QueryIssue("Value is not an active currency code", "currency", "currency"))
+		return apierr.BadRequest.At(apierr.IssueCurrency.InQuery("currency"))
 	}
 	return nil
 }

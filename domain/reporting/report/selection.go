@@ -83,18 +83,18 @@ func (Occupancy) Enum() []string {
 // Resolve refuses dates that contradict each other, and what no pattern can check.
 func (f Selection) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
-	refuse := func(message, code, name string) { issues = append(issues, QueryIssue(message, code, name)) }
+	refuse := func(code apierr.IssueCode, name string) { issues = append(issues, code.InQuery(name)) }
 	if !f.DateRange.IsZero() && (f.StartDate != nil || f.EndDate != nil) {
-		refuse("Dates are given either as a range or by start and end", "dateConflict", "dateRange")
+		refuse(apierr.IssueContradiction, "dateRange")
 	}
 	if f.StartDate != nil && f.EndDate != nil && f.EndDate.Before(f.StartDate.Day) {
-		refuse("The period ends before it starts", "dateOrder", "endDate")
+		refuse(apierr.IssueDateOrder, "endDate")
 	}
 	if f.OccupancyStatus != "" && f.OccupancyStatus != Unassigned && f.EndDate == nil {
-		refuse("Occupancy is told at the end of a day", "required", "endDate")
+		refuse(apierr.IssueRequired, "endDate")
 	}
 	if _, err := money.ParseCurrency(f.Currency); f.Currency != "" && errors.Is(err, money.ErrCurrency) {
-		refuse("Value is not an active currency code", "currency", "currency")
+		refuse(apierr.IssueCurrency, "currency")
 	}
 	return issues
 }

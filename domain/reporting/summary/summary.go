@@ -32,7 +32,7 @@ type Period struct {
 // Resolve refuses a period that ends before it starts.
 func (p *Period) Resolve() []apierr.Issue {
 	if p.EndAt.Before(p.StartAt.Day) {
-		return []apierr.Issue{{Message: "The period ends before it starts", Code: "dateOrder", Path: []any{"endAt"}, Schema: "query"}}
+		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endAt")}
 	}
 	return nil
 }

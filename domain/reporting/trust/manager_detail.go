@@ -82,7 +82,7 @@ type ManagerPeriod struct {
 // Resolve refuses a period that ends before it starts.
 func (f ManagerPeriod) Resolve() []apierr.Issue {
 	if f.EndAt.Before(f.StartAt.Day) {
-		return []apierr.Issue{report.QueryIssue("The period ends before it starts", "dateOrder", "endAt")}
+		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endAt")}
 	}
 	return nil
 }

@@ -163,9 +163,7 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	for i, v := range ids {
 		switch a := found[v]; {
 		case a.IsZero():
-			issue := report.QueryIssue("No account and no mapped line type has this id", "notFound", "taxableLineIds")
-			issue.Path = append(issue.Path, i)
-			issues = append(issues, issue)
+			issues = append(issues, apierr.IssueNotFound.InQuery("taxableLineIds", i))
 		case !slices.Contains(accounts, a):
 			accounts = append(accounts, a)
 		}

@@ -92,11 +92,11 @@ func (p *publication) check(ctx context.Context, tx *db.Tx, contact id.ID, path 
 			return err
 		}
 		if !known {
-			return apierr.BadRequest.At(apierr.Issue{Message: "Contact does not exist", Code: "notFound", Path: path, Schema: "body"})
+			return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 		}
-		return apierr.BadRequest.At(apierr.Issue{Message: "Contact is not an owner of the statement", Code: "notMember", Path: path, Schema: "body"})
+		return apierr.BadRequest.At(apierr.IssueNotMember.InBody(path...))
 	case !m.Active:
-		return apierr.BadRequest.At(apierr.Issue{Message: "Contact is archived", Code: "inactive", Path: path, Schema: "body"})
+		return apierr.BadRequest.At(apierr.IssueInactive.InBody(path...))
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 	if len(contacts) == 0 {
 		to := p.reachable()
 		if len(to) == 0 {
-			return nil, errNoRecipient.At(apierr.Issue{Message: "No active owner has an e-mail address", Code: "emailMissing", Path: []any{"contactIds"}, Schema: "body"})
+			return nil, errNoRecipient.At(apierr.IssueEmailMissing.InBody("contactIds"))
 		}
 		return to, nil
 	}
@@ -190,7 +190,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 		}
 		m := p.member(c)
 		if m.Email == "" {
-			return nil, apierr.BadRequest.At(apierr.Issue{Message: "Contact has no e-mail address", Code: "emailMissing", Path: []any{"contactIds", i}, Schema: "body"})
+			return nil, apierr.BadRequest.At(apierr.IssueEmailMissing.InBody("contactIds", i))
 		}
 		if !seen[c] {
 			seen[c] = true

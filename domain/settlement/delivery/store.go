@@ -63,7 +63,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 }
 
 func notPublished() error {
-	return errNotPublished.At(apierr.Issue{Message: "Only a published statement is shown to owners", Code: "notPublished", Path: []any{"id"}, Schema: "path"})
+	return errNotPublished.At(apierr.IssueNotPublished.InPath("id"))
 }
 
 // unsaved tells a draft, which has no row, from nothing.

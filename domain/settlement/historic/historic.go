@@ -2,7 +2,6 @@ package historic
 
 import (
 	"net/http"
-	"strconv"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/settlement/statement"
@@ -125,9 +124,9 @@ const maxTold = 100
 // findings are what is wrong with a request, up to a limit.
 type findings []apierr.Issue
 
-func (f *findings) add(message, code string, path []any, rest ...any) {
+func (f *findings) add(code apierr.IssueCode, path ...any) {
 	if len(*f) < maxTold {
-		*f = append(*f, apierr.Issue{Message: message, Code: code, Path: append(append([]any{}, path...), rest...), Schema: "body"})
+		*f = append(*f, code.InBody(path...))
 	}
 }
 
@@ -147,10 +146,10 @@ func (h *Import) Resolve() []apierr.Issue {
 
 func (h *Import) check(f *findings, path []any) {
 	if h.EndAt.Before(h.StartAt) {
-		f.add("The statement ends before it starts", "dateOrder", path, "endAt")
+		f.add(apierr.IssueDateOrder, path, "endAt")
 	}
 	if _, err := money.ParseCurrency(h.Currency); err != nil {
-		f.add("Value is not an active currency code", "currency", path, "currency")
+		f.add(apierr.IssueCurrency, path, "currency")
 	}
 	refs := make(map[string]bool, len(h.Lines))
 	var reach money.Reach
@@ -158,12 +157,12 @@ func (h *Import) check(f *findings, path []any) {
 	for i := range h.Lines {
 		l := &h.Lines[i]
 		if refs[l.UniqueRef] {
-			f.add("The reference names another line of the statement", "duplicateLineRef", path, "lines", i, "uniqueRef")
+			f.add(apierr.IssueDuplicateLineRef, path, "lines", i, "uniqueRef")
 		}
 		refs[l.UniqueRef] = true
 		l.check(f, path, i)
 		if !reach.Add(l.CentTotal) {
-			f.add("The statement adds up to more than the safe range", "range", path, "lines")
+			f.add(apierr.IssueRange, path, "lines")
 			return
 		}
 	}
@@ -173,15 +172,15 @@ func (l *Line) check(f *findings, path []any, i int) {
 	payout := l.Type == payout
 	switch {
 	case !payout && l.AccountID == nil:
-		f.add("A line names its account", "required", path, "lines", i, "accountId")
+		f.add(apierr.IssueRequired, path, "lines", i, "accountId")
 	case payout && l.AccountID != nil:
-		f.add("A payout is on the account of distributions", "accountNotSupported", path, "lines", i, "accountId")
+		f.add(apierr.IssueAccountNotSupported, path, "lines", i, "accountId")
 	}
 	if !payout && l.ContactID != nil {
-		f.add("Only a payout names a contact", "contactNotSupported", path, "lines", i, "contactId")
+		f.add(apierr.IssueContactNotSupported, path, "lines", i, "contactId")
 	}
 	if l.CentTotal == 0 {
-		f.add("A line moves an amount", "zeroAmount", path, "lines", i, "centTotal")
+		f.add(apierr.IssueZeroAmount, path, "lines", i, "centTotal")
 	}
 }
 
@@ -202,14 +201,13 @@ type Batch struct {
 // Resolve finds what is wrong with the statements by themselves.
 func (b *Batch) Resolve() []apierr.Issue {
 	var f findings
-	first := make(map[string]int, len(b.Statements))
+	named := make(map[string]bool, len(b.Statements))
 	for i := range b.Statements {
 		path := []any{"statements", i}
-		if k, twice := first[b.Statements[i].UniqueRef]; twice {
-			f.add("The reference names statement "+strconv.Itoa(k)+" of the request as well", "duplicateUniqueRef", path, "uniqueRef")
-		} else {
-			first[b.Statements[i].UniqueRef] = i
+		if named[b.Statements[i].UniqueRef] {
+			f.add(apierr.IssueDuplicateUniqueRef, path, "uniqueRef")
 		}
+		named[b.Statements[i].UniqueRef] = true
 		b.Statements[i].check(&f, path)
 	}
 	return f

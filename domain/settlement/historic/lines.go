@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -78,23 +79,23 @@ func (n *named) check(all []*arrival) error {
 		for i := range a.Lines {
 			l := &a.Lines[i]
 			if l.AccountID != nil && n.accounts[*l.AccountID] == "" {
-				f.add("Account is not known, or nothing is posted to it", "notFound", a.path, "lines", i, "accountId")
+				f.add(apierr.IssueNotFound, a.path, "lines", i, "accountId")
 			}
 			if l.ReservationID != nil {
 				switch n.reservations[*l.ReservationID] {
 				case a.Currency:
 				case "":
-					f.add("Reservation is not known", "notFound", a.path, "lines", i, "reservationId")
+					f.add(apierr.IssueNotFound, a.path, "lines", i, "reservationId")
 				default:
-					f.add("The reservation has another currency", "currencyMismatch", a.path, "lines", i, "reservationId")
+					f.add(apierr.IssueCurrencyMismatch, a.path, "lines", i, "reservationId")
 				}
 			}
 			switch {
 			case l.ContactID == nil:
 			case !n.contacts[*l.ContactID]:
-				f.add("Contact is not known", "notFound", a.path, "lines", i, "contactId")
+				f.add(apierr.IssueNotFound, a.path, "lines", i, "contactId")
 			case !a.hasMember(*l.ContactID):
-				f.add("Contact is not an owner of the statement", "notMember", a.path, "lines", i, "contactId")
+				f.add(apierr.IssueNotMember, a.path, "lines", i, "contactId")
 			}
 		}
 	}

@@ -34,10 +34,10 @@ type arrivals struct {
 	distribution id.ID // the account of payouts
 }
 
-func (s *arrivals) find(f *findings, wrong func(*arrival) bool, message, code string, rest ...any) {
+func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.IssueCode, field string) {
 	for _, a := range s.all {
 		if wrong(a) {
-			f.add(message, code, a.path, rest...)
+			f.add(code, a.path, field)
 		}
 	}
 }
@@ -104,21 +104,21 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	var f findings
-	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, "Listing is not known", "notFound", "listingId")
+	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, apierr.IssueNotFound, "listingId")
 	if err := f.err(); err != nil {
 		return err
 	}
 	s.find(&f, func(a *arrival) bool {
 		a.period = listing.Covering(periods[a.ListingID], a.StartAt)
 		return a.period == nil || !a.period.Covers(a.EndAt)
-	}, "No ownership period of the listing covers the whole statement", "ownershipPeriodMissing", "listingId")
+	}, apierr.IssueOwnershipPeriodMissing, "listingId")
 	return f.err()
 }
 
 // findMoney makes sure that payouts have somebody to go to and an account. Rules HST-28 and HST-30.
 func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
 	var f findings
-	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, "The ownership period has no members", "ownershipMembersMissing", "listingId")
+	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, apierr.IssueOwnershipMembersMissing, "listingId")
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	s.find(&f, func(a *arrival) bool {
 		a.layout = layouts[a.ListingID]
 		return a.layout == nil
-	}, "The listing has no statement layout and the team has no default", "statementLayoutMissing", "listingId")
+	}, apierr.IssueStatementLayoutMissing, "listingId")
 	return f.err()
 }
 
@@ -162,9 +162,9 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 		}
 		switch {
 		case k.Live:
-			foreign.add("The reference belongs to a statement that was not imported", "duplicateUniqueRef", a.path, "uniqueRef")
+			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
 		case k.ListingID != a.ListingID:
-			foreign.add("The reference belongs to a statement of another listing", "duplicateUniqueRef", a.path, "uniqueRef")
+			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
 		}
 		a.id, a.replaces = k.ID, k
 	}
@@ -215,14 +215,13 @@ func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 // keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import. Rule HST-49.
 func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
-	const message, code = "The days overlap those of another statement of the ownership period", "statementExists"
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
 	last := map[statement.Chain]*arrival{}
 	for _, a := range byDay {
 		c := statement.Chain{OwnershipPeriodID: a.period.ID, Currency: a.Currency}
 		before := last[c]
 		if before != nil && !a.StartAt.After(before.EndAt) {
-			f.add(message, code, a.path, "startAt")
+			f.add(apierr.IssueStatementExists, a.path, "startAt")
 		}
 		if before == nil || a.EndAt.After(before.EndAt) {
 			last[c] = a
@@ -234,7 +233,7 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	}
 	ids := []id.ID{}
 	for _, c := range clashes {
-		f.add(message, code, s.all[c.At-1].path, "startAt")
+		f.add(apierr.IssueStatementExists, s.all[c.At-1].path, "startAt")
 		ids = append(ids, c.ID)
 	}
 	if len(f) == 0 {

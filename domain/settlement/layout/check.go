@@ -62,8 +62,8 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-func (k *checking) add(message, code string, path ...any) {
-	k.issues = append(k.issues, issue(message, code, path...))
+func (k *checking) add(code apierr.IssueCode, path ...any) {
+	k.issues = append(k.issues, code.InBody(path...))
 }
 
 // loadAccounts reads the accounts that the sections name, by id or in a formula.
@@ -110,7 +110,7 @@ func (k *checking) checkIDs(lists []sectionList) {
 	}
 	unique := func(v id.ID, path ...any) {
 		if seen[v] {
-			k.add("The id is there twice", "duplicate", path...)
+			k.add(apierr.IssueUnique, path...)
 		}
 		seen[v] = true
 	}
@@ -132,7 +132,7 @@ func (l *sectionList) lock(k *checking) {
 		at := slices.IndexFunc(l.sections, func(s Section) bool { return s.ID == was.ID })
 		if at < 0 {
 			if was.Locked {
-				k.add("A locked section cannot be removed", "locked", l.field)
+				k.add(apierr.IssueLocked, l.field)
 			}
 			continue
 		}
@@ -146,9 +146,9 @@ func (l *sectionList) lock(k *checking) {
 			place := slices.IndexFunc(is.Columns, func(n Column) bool { return n.ID == c.ID })
 			switch {
 			case place < 0:
-				k.add("A locked column cannot be removed", "locked", l.field, at, "columns")
+				k.add(apierr.IssueLocked, l.field, at, "columns")
 			case is.Columns[place].Type != c.Type:
-				k.add("The type of a locked column cannot change", "locked", l.field, at, "columns", place, "type")
+				k.add(apierr.IssueLocked, l.field, at, "columns", place, "type")
 			default:
 				is.Columns[place].Locked = true
 			}
@@ -164,20 +164,20 @@ func (k *checking) checkColumns(l *sectionList) {
 		for j := range s.Columns {
 			c := &s.Columns[j]
 			if names[c.Name] {
-				k.add("The section has another column of this name", "duplicate", l.field, i, "columns", j, "name")
+				k.add(apierr.IssueUnique, l.field, i, "columns", j, "name")
 			}
 			names[c.Name] = true
 			at := []any{l.field, i, "columns", j, "value"}
-			c.Value.check(c.Type, func(message, code string, path ...any) { k.add(message, code, slices.Concat(at, path)...) })
+			c.Value.check(c.Type, func(code apierr.IssueCode, path ...any) { k.add(code, slices.Concat(at, path)...) })
 			for n, v := range c.Value.ColumnIDs {
 				path := slices.Concat(at, []any{"columnIds", n})
 				switch on := s.column(v); {
 				case on == nil:
-					k.add("The section has no such column", "notFound", path...)
+					k.add(apierr.IssueNotFound, path...)
 				case !on.Type.isAmount():
-					k.add("The column has no amount", "contradiction", path...)
+					k.add(apierr.IssueContradiction, path...)
 				case slices.Contains(c.Value.ColumnIDs[:n], v):
-					k.add("The column is there twice", "duplicate", path...)
+					k.add(apierr.IssueUnique, path...)
 				}
 			}
 		}
@@ -185,7 +185,7 @@ func (k *checking) checkColumns(l *sectionList) {
 }
 
 // check refuses fields that are missing or belong to another type of column, and completes the others.
-func (v *Value) check(t ColumnType, refuse func(message, code string, path ...any)) {
+func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...any)) {
 	for _, f := range []struct {
 		name  string
 		given bool
@@ -199,17 +199,17 @@ func (v *Value) check(t ColumnType, refuse func(message, code string, path ...an
 		{"formula", v.Formula != "", t.isFormula()},
 	} {
 		if f.given && !f.of {
-			refuse("The column has no such value", "contradiction", f.name)
+			refuse(apierr.IssueContradiction, f.name)
 		}
 	}
 	switch t {
 	case Field:
 		if v.Field == "" {
-			refuse("Required field is missing", "required", "field")
+			refuse(apierr.IssueRequired, "field")
 		}
 	case Accounts:
 		if v.AccountIDs == nil && !v.Rest {
-			refuse("Required field is missing", "required", "accountIds")
+			refuse(apierr.IssueRequired, "accountIds")
 		}
 		if v.AccountIDs == nil {
 			v.AccountIDs = []id.ID{}
@@ -220,7 +220,7 @@ func (v *Value) check(t ColumnType, refuse func(message, code string, path ...an
 		}
 	case FormulaCurrency, FormulaPercentage:
 		if v.Formula == "" {
-			refuse("Required field is missing", "required", "formula")
+			refuse(apierr.IssueRequired, "formula")
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (k *checking) checkAccounts(l *sectionList) {
 	listed, rests := map[id.ID][]viewers{}, map[account.Classification][]viewers{}
 	twice := func(before []viewers, to viewers, path ...any) {
 		if slices.ContainsFunc(before, to.share) {
-			k.add("Another column adds the account up for the same viewer", "accountTwice", path...)
+			k.add(apierr.IssueAccountTwice, path...)
 		}
 	}
 	for i := range l.sections {
@@ -248,10 +248,10 @@ func (k *checking) checkAccounts(l *sectionList) {
 			path := func(more ...any) []any { return slices.Concat([]any{l.field, i, "columns", j, "value"}, more) }
 			for n, a := range v.AccountIDs {
 				if _, exists := k.accounts[a]; !exists {
-					k.add("Account does not exist", "notFound", path("accountIds", n)...)
+					k.add(apierr.IssueNotFound, path("accountIds", n)...)
 				}
 				if slices.Contains(v.AccountIDs[:n], a) {
-					k.add("The account is there twice", "duplicate", path("accountIds", n)...)
+					k.add(apierr.IssueUnique, path("accountIds", n)...)
 					continue
 				}
 				twice(listed[a], to, path("accountIds", n)...)
@@ -263,7 +263,7 @@ func (k *checking) checkAccounts(l *sectionList) {
 			}
 			for n, class := range v.Classifications {
 				if slices.Contains(v.Classifications[:n], class) {
-					k.add("The classification is there twice", "duplicate", path("classifications", n)...)
+					k.add(apierr.IssueUnique, path("classifications", n)...)
 					continue
 				}
 				twice(rests[class], to, path("classifications", n)...)

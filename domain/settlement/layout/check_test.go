@@ -34,7 +34,7 @@ func TestLayoutsAreRefused(t *testing.T) {
 		"an unknown class":       {revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"equity"}})), "enum", at + "0.value.classifications.0"},
 		"an unknown account":     {revenue("A", col("A", "accounts", object{"accountIds": array{rent, first}})), "notFound", at + "0.value.accountIds.1"},
 		"an account twice in a column": {
-			revenue("A", col("A", "accounts", object{"accountIds": array{rent, rent}})), "duplicate", at + "0.value.accountIds.1",
+			revenue("A", col("A", "accounts", object{"accountIds": array{rent, rent}})), "unique", at + "0.value.accountIds.1",
 		},
 		"an account in two columns": {
 			revenue("A", on(), col("B", "accounts", object{"accountIds": array{cleaning, rent}})), "accountTwice", at + "1.value.accountIds.1",
@@ -52,18 +52,18 @@ func TestLayoutsAreRefused(t *testing.T) {
 				col("B", "accounts", object{"rest": true, "classifications": array{"revenue"}})), "accountTwice", at + "1.value.classifications.0",
 		},
 		"a class twice": {
-			revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "asset"}})), "duplicate", at + "0.value.classifications.1",
+			revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "asset"}})), "unique", at + "0.value.classifications.1",
 		},
-		"a column id twice":  {revenue("A", on("id", first), col("B", "field", object{"field": "date"}, "id", first)), "duplicate", at + "1.id"},
-		"a section's id too": {fixture.With(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "duplicate", at + "0.id"},
+		"a column id twice":  {revenue("A", on("id", first), col("B", "field", object{"field": "date"}, "id", first)), "unique", at + "1.id"},
+		"a section's id too": {fixture.With(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "unique", at + "0.id"},
 		"an id in both kinds": {
-			fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "duplicate", "otherSections.0.columns.0.id",
+			fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "unique", "otherSections.0.columns.0.id",
 		},
-		"a name twice":                 {revenue("A", on(), col("Rent", "field", object{"field": "date"})), "duplicate", at + "1.name"},
+		"a name twice":                 {revenue("A", on(), col("Rent", "field", object{"field": "date"})), "unique", at + "1.name"},
 		"an unknown column":            {revenue("A", on(), col("S", "subTotal", object{"columnIds": array{first}})), "notFound", at + "1.value.columnIds.0"},
 		"a column of another section":  {fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{col("S", "subTotal", object{"columnIds": array{first}})}}}), "notFound", "otherSections.0.columns.0.value.columnIds.0"},
 		"a column without an amount":   {revenue("A", col("D", "field", object{"field": "date"}, "id", first), col("S", "subTotal", object{"columnIds": array{first}})), "contradiction", at + "1.value.columnIds.0"},
-		"a column twice in a subtotal": {revenue("A", on("id", first), col("S", "subTotal", object{"columnIds": array{first, first}})), "duplicate", at + "1.value.columnIds.1"},
+		"a column twice in a subtotal": {revenue("A", on("id", first), col("S", "subTotal", object{"columnIds": array{first, first}})), "unique", at + "1.value.columnIds.1"},
 		"a subtotal of itself":         {revenue("A", col("S", "subTotal", object{"columnIds": array{first}}, "id", first)), "ring", at + "0.value.columnIds.0"},
 		"a ring of subtotals": {
 			revenue("A", on(), col("S", "subTotal", object{"columnIds": array{second}}, "id", first), col("T", "subTotal", object{"columnIds": array{first}}, "id", second)),
@@ -105,18 +105,18 @@ func TestFormulasAreRefusedWithTheirPosition(t *testing.T) {
 		r := w.Post("/statement-layouts", revenue("A", rent, dateColumn, share, currency("F", formula), currency("Loop", "50% * F"))).
 			WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "netRevenueSections.0.columns.3.value.formula")
 		if got := r.String("context.position"); got != position {
-			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("issues.0.message"))
+			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("context.problem"))
 		}
 	}
 	for formula, position := range map[string]string{"Rent": "5", "Rent / ": "8", "Rent / Rent / Rent": "13", "Rent / (Rent": "13", "Rent / None": "8"} {
 		r := w.Post("/statement-layouts", revenue("A", rent, col("P", "formula.percentage", object{"formula": formula}))).
 			WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "netRevenueSections.0.columns.1.value.formula")
 		if got := r.String("context.position"); got != position {
-			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("issues.0.message"))
+			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("context.problem"))
 		}
 	}
 	r := w.Post("/statement-layouts", revenue("A", rent, currency("F", "G"), currency("G", "Rent + F"))).Want(400)
-	if got := r.String("issues.0.message"); got != `the columns build on each other in a ring: "F" → "G" → "F"` {
+	if got := r.String("context.problem"); got != `the columns build on each other in a ring: "F" → "G" → "F"` {
 		t.Errorf("the ring is told as %s", got)
 	}
 }
@@ -158,7 +158,7 @@ func TestTheStandardsLocksHold(t *testing.T) {
 	}
 	put("locked", "netRevenueSections")
 	costs, _ := sections("otherSections")[0].(object)
-	put("duplicate", "netRevenueSections.1.id", whole, object{"id": costs["id"], "name": "S", "columns": array{col("D", "field", object{"field": "date"})}})
+	put("unique", "netRevenueSections.1.id", whole, object{"id": costs["id"], "name": "S", "columns": array{col("D", "field", object{"field": "date"})}})
 	put("locked", "netRevenueSections.0.columns", fixture.With(whole, "columns", columns[:9]))
 	put("locked", "netRevenueSections.0.columns", fixture.With(whole, "columns", columns[:9]), fixture.With(whole, "id", nil, "columns", columns[9:]))
 	last, _ := columns[9].(object)

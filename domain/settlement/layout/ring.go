@@ -17,7 +17,7 @@ func invalid(err error, path []any) error {
 	if !ok {
 		return err
 	}
-	return apierr.BadRequest.At(issue(wrong.Message, "formulaInvalid", path...)).With(map[string]any{"position": wrong.Position})
+	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody(path...)).With(fee.FormulaContext{Position: wrong.Position, Problem: wrong.Message})
 }
 
 // checkRings refuses columns that lead back to themselves, at the place where the way back begins.
@@ -33,13 +33,13 @@ func (s *Section) checkRings(path []any) error {
 			for _, i := range way {
 				names = append(names, strconv.Quote(s.Columns[i].Name))
 			}
-			message := "the columns build on each other in a ring: " + strings.Join(names, " → ")
+			problem := "the columns build on each other in a ring: " + strings.Join(names, " → ")
 			value := slices.Concat(path, []any{at, "value"})
 			if c.Type == SubTotal {
 				n := slices.Index(c.Value.ColumnIDs, s.Columns[next].ID)
-				return apierr.BadRequest.At(issue(message, "ring", append(value, "columnIds", n)...))
+				return apierr.BadRequest.At(apierr.IssueRing.InBody(value, "columnIds", n)).With(map[string]any{"problem": problem})
 			}
-			return invalid(&fee.FormulaError{Position: c.position(s.Columns[next].ID), Message: message}, append(value, "formula"))
+			return invalid(&fee.FormulaError{Position: c.position(s.Columns[next].ID), Message: problem}, append(value, "formula"))
 		}
 	}
 	return nil

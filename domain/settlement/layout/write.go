@@ -269,15 +269,11 @@ func (c *change) checkListings(ctx context.Context, tx *db.Tx) error {
 	var issues []apierr.Issue
 	for i, v := range *c.listings {
 		if !exists[v] {
-			issues = append(issues, issue("Listing does not exist", "notFound", "listingIds", i))
+			issues = append(issues, apierr.IssueNotFound.InBody("listingIds", i))
 		}
 	}
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 	return nil
-}
-
-func issue(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
 }

@@ -99,7 +99,7 @@ func (in *addInput) Resolve() []apierr.Issue {
 	if len(in.Body.RoutingNumber) != 9 || pay.ValidRouting(in.Body.RoutingNumber) {
 		return nil
 	}
-	return []apierr.Issue{{Message: "Routing number is not valid", Code: "routingNumberInvalid", Path: []any{"routingNumber"}, Schema: "body"}}
+	return []apierr.Issue{apierr.IssueRoutingNumberInvalid.InBody("routingNumber")}
 }
 
 func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Acknowledgement, error) {
@@ -152,7 +152,7 @@ func (in *putInput) Resolve() []apierr.Issue {
 	if in.Body.IsDefault {
 		return nil
 	}
-	return []apierr.Issue{{Message: "Value is not one of the allowed values", Code: "enum", Path: []any{"isDefault"}, Schema: "body"}}
+	return []apierr.Issue{apierr.IssueEnum.InBody("isDefault")}
 }
 
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {

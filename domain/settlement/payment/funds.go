@@ -64,6 +64,14 @@ func (f *Finding) Refused() *apierr.Error {
 	return errFunds.With(context)
 }
 
+// Issue is the fault of what the finding is about.
+func (f *Finding) Issue() apierr.IssueCode {
+	if f.Code == LimitExceeded {
+		return apierr.IssuePaymentLimitExceeded
+	}
+	return apierr.IssueInsufficientFunds
+}
+
 // MayOverdraw fails with 403 for a credential that allows an overdraft without holding the scope for it.
 func MayOverdraw(tx *db.Tx, allowed bool) error {
 	if allowed && !tx.Actor.Has("payments:override") {

@@ -95,9 +95,9 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pay) (*PayAnswer, error) {
 	switch {
 	case b.ContactPaymentMethodID.Value != nil:
-		return nil, apierr.BadRequest.At(issueAt("A payment by hand has no payment method", "connectionRequired", "contactPaymentMethodId"))
+		return nil, apierr.BadRequest.At(apierr.IssueConnectionRequired.InBody("contactPaymentMethodId"))
 	case b.Date.Value == nil:
-		return nil, apierr.BadRequest.At(issueAt("Required field is missing", "required", "date"))
+		return nil, apierr.BadRequest.At(apierr.IssueRequired.InBody("date"))
 	case t.PaidStatus == transaction.Paid:
 		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 			return nil, err
@@ -172,7 +172,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 	if t.Type == transaction.Payout && d.FundingAccountID != t.AccountID {
-		return nil, apierr.BadRequest.At(issueAt("Account is not the one of the payout", "accountMismatch", "fundingAccountId"))
+		return nil, apierr.BadRequest.At(apierr.IssueAccountMismatch.InBody("fundingAccountId"))
 	}
 	if b.ContactPaymentMethodID.Value != nil {
 		if err := d.choose(ctx, tx, contact, *b.ContactPaymentMethodID.Value); err != nil {
@@ -225,9 +225,9 @@ const maxAhead = 60
 func CheckDate(tx *db.Tx, at day.Day) error {
 	switch today := day.Of(tx.Now); {
 	case at.Before(today):
-		return apierr.BadRequest.At(issueAt("Date is before today", "dateInPast", "date"))
+		return apierr.BadRequest.At(apierr.IssueDateInPast.InBody("date"))
 	case at.After(today.AddDays(maxAhead)):
-		return apierr.BadRequest.At(issueAt("Date is more than 60 days ahead", "dateOutOfRange", "date"))
+		return apierr.BadRequest.At(apierr.IssueDateOutOfRange.InBody("date"))
 	}
 	return nil
 }

@@ -153,12 +153,8 @@ func (s Status) final() bool {
 	return false
 }
 
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
-}
-
 func notFoundAt(path ...any) error {
-	return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", path...))
+	return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 }
 
 // Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that books it.

@@ -53,7 +53,7 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	}
 	outcomes, err := pay.ParseReturns(in.Raw)
 	if err != nil {
-		return nil, apierr.BadRequest.Because(err).At(apierr.Issue{Message: "File of returns cannot be read", Code: "malformed", Schema: "body"})
+		return nil, apierr.BadRequest.Because(err).At(apierr.IssueMalformed.InBody())
 	}
 	found, err := traced(ctx, tx, c.ID, outcomes)
 	if err != nil {

@@ -50,18 +50,19 @@ var (
 // plain mistakes of the caller.
 var refusals = []struct {
 	cause     cause
+	issue     apierr.IssueCode
 	condition *apierr.Error
 }{
-	{causeNotFound, apierr.BadRequest},
-	{causeNotMember, apierr.BadRequest},
-	{causeNotPublished, errNotReady},
-	{causeNotBank, errNotBank},
-	{causeAccountInactive, apierr.BadRequest},
-	{causeCurrency, apierr.BadRequest},
-	{causeRecalculating, errRecalculating},
-	{causeArchive, errArchive},
-	{causeUnknown, errAttempted},
-	{causePaid, errPaid},
+	{causeNotFound, apierr.IssueNotFound, apierr.BadRequest},
+	{causeNotMember, apierr.IssueNotMember, apierr.BadRequest},
+	{causeNotPublished, apierr.IssueStatementNotReadyForPayment, errNotReady},
+	{causeNotBank, apierr.IssueNotBankAccount, errNotBank},
+	{causeAccountInactive, apierr.IssueAccountInactive, apierr.BadRequest},
+	{causeCurrency, apierr.IssueCurrencyMismatch, apierr.BadRequest},
+	{causeRecalculating, apierr.IssueJournalRecalculationPending, errRecalculating},
+	{causeArchive, apierr.IssueArchiveRequired, errArchive},
+	{causeUnknown, apierr.IssuePaymentAttempted, errAttempted},
+	{causePaid, apierr.IssueAlreadyPaid, errPaid},
 }
 
 // skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any more, to pay.

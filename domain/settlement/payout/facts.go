@@ -168,11 +168,11 @@ func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	switch b, known := banks[account]; {
 	case !known:
-		return apierr.BadRequest.At(issueAt("Referenced record is not known", "notFound", field))
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	case !b.Bank:
-		return errNotBank.At(issueAt("Account is not a bank account", "notBankAccount", field))
+		return errNotBank.At(apierr.IssueNotBankAccount.InBody(field))
 	case !b.Active:
-		return apierr.BadRequest.At(issueAt("The account is inactive", "accountInactive", field))
+		return apierr.BadRequest.At(apierr.IssueAccountInactive.InBody(field))
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (b *book) unaffordable() error {
 			first = p.against.Refused()
 		}
 		if len(issues) < maxIssues {
-			issues = append(issues, issueAt(first.Message(), p.against.Code, p.path...))
+			issues = append(issues, p.against.Issue().InBody(p.path...))
 		}
 	}
 	if first == nil {

@@ -111,7 +111,7 @@ func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowled
 
 func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
 	if in.Body.ConnectionID != nil {
-		return nil, apierr.BadRequest.At(issueAt("Payouts are recorded without a provider", "connectionNotSupported", "connectionId"))
+		return nil, apierr.BadRequest.At(apierr.IssueConnectionNotSupported.InBody("connectionId"))
 	}
 	in.Body.fix(tx)
 	b, err := prepare(ctx, tx, &in.Body, false)

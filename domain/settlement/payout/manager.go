@@ -27,7 +27,7 @@ type Draw struct {
 // Resolve refuses a draw of nothing.
 func (d *Draw) Resolve() []apierr.Issue {
 	if d.Amount == 0 {
-		return []apierr.Issue{issueAt("Amount is zero", "zero", "amount")}
+		return []apierr.Issue{apierr.IssueZeroAmount.InBody("amount")}
 	}
 	return nil
 }
@@ -120,9 +120,9 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 	from, to = found[ids[0]], found[ids[1]]
 	switch {
 	case from.Ledger == to.Ledger:
-		return nil, nil, apierr.BadRequest.At(issueAt("The account belongs to the ledger that pays", "sameLedger", "lineAccountId"))
+		return nil, nil, apierr.BadRequest.At(apierr.IssueSameLedger.InBody("lineAccountId"))
 	case from.Currency != nil && to.Currency != nil && *from.Currency != *to.Currency:
-		return nil, nil, apierr.BadRequest.At(issueAt(texts[causeCurrency], string(causeCurrency), "lineAccountId"))
+		return nil, nil, apierr.BadRequest.At(apierr.IssueCurrencyMismatch.InBody("lineAccountId"))
 	}
 	return from, to, nil
 }

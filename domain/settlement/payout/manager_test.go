@@ -47,7 +47,7 @@ func TestDrawsAreChecked(t *testing.T) {
 		body        object
 		code, where string
 	}{
-		"nothing":       {object{"amount": 0}, "zero", "amount"},
+		"nothing":       {object{"amount": 0}, "zeroAmount", "amount"},
 		"unknown bank":  {object{"amount": 1, "bankAccountId": h.villa.ID}, "notFound", "bankAccountId"},
 		"unknown line":  {object{"amount": 1, "lineAccountId": h.villa.ID}, "notFound", "lineAccountId"},
 		"same ledger":   {object{"amount": 1, "lineAccountId": second}, "sameLedger", "lineAccountId"},

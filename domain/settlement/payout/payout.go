@@ -38,7 +38,7 @@ func (r *Request) Resolve() []apierr.Issue {
 	selected := make(map[id.ID]bool, len(r.StatementIDs))
 	for i, v := range r.StatementIDs {
 		if selected[v] {
-			issues = append(issues, issueAt("Statement is named twice", "duplicate", "statementIds", i))
+			issues = append(issues, apierr.IssueUnique.InBody("statementIds", i))
 		}
 		selected[v] = true
 	}
@@ -49,9 +49,9 @@ func (r *Request) Resolve() []apierr.Issue {
 		at := place{a.StatementID, a.ContactID}
 		switch {
 		case !selected[a.StatementID]:
-			issues = append(issues, issueAt("Statement is not one of those to pay", "notSelected", "amounts", i, "statementId"))
+			issues = append(issues, apierr.IssueNotSelected.InBody("amounts", i, "statementId"))
 		case given[at]:
-			issues = append(issues, issueAt("Member is named twice", "duplicate", "amounts", i, "contactId"))
+			issues = append(issues, apierr.IssueUnique.InBody("amounts", i, "contactId"))
 		}
 		given[at] = true
 	}
@@ -60,10 +60,6 @@ func (r *Request) Resolve() []apierr.Issue {
 
 // maxIssues bounds what a refusal names one by one.
 const maxIssues = 100
-
-func issueAt(message, code string, path ...any) apierr.Issue {
-	return apierr.Issue{Message: message, Code: code, Path: path, Schema: "body"}
-}
 
 // Status is what became of a statement (OPEN-03).
 type Status string

@@ -283,7 +283,7 @@ func (b *book) refuse(causes ...cause) error {
 			}
 			against = append(against, p.id)
 			if len(issues) < maxIssues {
-				issues = append(issues, issueAt(texts[p.cause], string(p.cause), p.path...))
+				issues = append(issues, r.issue.InBody(p.path...))
 			}
 		}
 		if len(against) > 0 {

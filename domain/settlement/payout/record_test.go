@@ -150,10 +150,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		body        object
 		code, where string
 	}{
-		"twice":           {body("2026-02-05", january, january), "duplicate", "statementIds.1"},
+		"twice":           {body("2026-02-05", january, january), "unique", "statementIds.1"},
 		"other team":      {body("2026-02-05", january, foreign), "notFound", "statementIds.1"},
 		"not selected":    {with(body("2026-02-05", january), object{"amounts": array{amount(foreign, h.ada)}}), "notSelected", "amounts.0.statementId"},
-		"member twice":    {with(body("2026-02-05", january), object{"amounts": array{amount(january, h.ada), amount(january, h.ada)}}), "duplicate", "amounts.1.contactId"},
+		"member twice":    {with(body("2026-02-05", january), object{"amounts": array{amount(january, h.ada), amount(january, h.ada)}}), "unique", "amounts.1.contactId"},
 		"no member":       {with(body("2026-02-05", january), object{"amounts": array{amount(january, h.ada), amount(january, stranger)}}), "notMember", "amounts.1.contactId"},
 		"unknown account": {with(body("2026-02-05", january), object{"bankAccountId": january}), "notFound", "bankAccountId"},
 	} {

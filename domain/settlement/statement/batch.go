@@ -31,9 +31,9 @@ type Batch struct {
 func (b *Batch) Resolve() []apierr.Issue {
 	switch {
 	case b.Month == nil && len(b.StatementIDs) == 0:
-		return []apierr.Issue{{Message: "A month or statements are required", Code: "required", Path: []any{"month"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueRequired.InBody("month")}
 	case len(b.StatementIDs) > 0 && (b.Month != nil || b.Currency != "" || len(b.ListingIDs) > 0 || len(b.PeriodIDs) > 0):
-		return []apierr.Issue{{Message: "Statements are named by month or by id", Code: "conflict", Path: []any{"statementIds"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueContradiction.InBody("statementIds")}
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, apierr.BadRequest.At(apierr.Issue{Message: "No statement is selected", Code: "nothingSelected", Path: []any{}, Schema: "body"})
+		return nil, apierr.BadRequest.At(apierr.IssueSelectionEmpty.InBody())
 	}
 	at := make([]key, len(rows))
 	for i := range rows {
@@ -155,7 +155,7 @@ func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 		if r := known[v]; r != nil {
 			at = append(at, r.key())
 		} else {
-			issues = append(issues, apierr.Issue{Message: "Statement is not known", Code: "notFound", Path: []any{"statementIds", i}, Schema: "body"})
+			issues = append(issues, apierr.IssueNotFound.InBody("statementIds", i))
 		}
 	}
 	if len(issues) > 0 {

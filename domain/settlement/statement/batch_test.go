@@ -177,10 +177,10 @@ func TestABatchRefusesWhatItCannotMean(t *testing.T) {
 		code, path string
 	}{
 		"nothing named":     {world.Object{"status": "published"}, "required", "month"},
-		"both named":        {world.Object{"status": "published", "month": "2026-01", "statementIds": world.Array{statement}}, "conflict", "statementIds"},
+		"both named":        {world.Object{"status": "published", "month": "2026-01", "statementIds": world.Array{statement}}, "contradiction", "statementIds"},
 		"another team's":    {world.Object{"status": "published", "statementIds": world.Array{statement, other}}, "notFound", "statementIds.1"},
-		"a month to come":   {world.Object{"status": "published", "month": "2035-01"}, "future", "month"},
-		"nothing selected":  {world.Object{"status": "published", "month": "2026-01", "currency": "chf"}, "nothingSelected", ""},
+		"a month to come":   {world.Object{"status": "published", "month": "2035-01"}, "dateInFuture", "month"},
+		"nothing selected":  {world.Object{"status": "published", "month": "2026-01", "currency": "chf"}, "selectionEmpty", ""},
 		"no status at all":  {world.Object{"month": "2026-01"}, "required", "status"},
 		"an unknown status": {world.Object{"month": "2026-01", "status": "void"}, "enum", "status"},
 	} {

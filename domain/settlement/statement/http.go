@@ -123,7 +123,7 @@ type Create struct {
 // Resolve refuses to store a draft.
 func (c *Create) Resolve() []apierr.Issue {
 	if c.status() == Draft {
-		return []apierr.Issue{{Message: "A draft is not stored", Code: "notStorable", Path: []any{"status"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueNotStorable.InBody("status")}
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 		return errBefore.With(map[string]any{"statementStartAt": *start})
 	}
 	if month.Compare(day.Of(tx.Now).Month()) > 0 {
-		return apierr.BadRequest.At(apierr.Issue{Message: "The month has not begun", Code: "future", Path: []any{"month"}, Schema: "body"})
+		return apierr.BadRequest.At(apierr.IssueDateInFuture.InBody("month"))
 	}
 	return nil
 }
@@ -235,12 +235,11 @@ func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
 	}
 	var issues []apierr.Issue
 	for i, period := range c.ListingPeriodIDs {
-		path := []any{"listingPeriodIds", i}
 		switch {
 		case !known[period]:
-			issues = append(issues, apierr.Issue{Message: "Ownership period is not known", Code: "notFound", Path: path, Schema: "body"})
+			issues = append(issues, apierr.IssueNotFound.InBody("listingPeriodIds", i))
 		case !has[period]:
-			issues = append(issues, apierr.Issue{Message: "Ownership period has no such statement in the month", Code: "outsidePeriod", Path: path, Schema: "body"})
+			issues = append(issues, apierr.IssueOutsidePeriod.InBody("listingPeriodIds", i))
 		}
 	}
 	return issues

@@ -28,13 +28,13 @@ type Preview struct {
 func (p *Preview) Resolve() []apierr.Issue {
 	switch named := !p.ListingID.IsZero() || p.Month != nil || p.Currency != ""; {
 	case !p.StatementID.IsZero() && named:
-		return []apierr.Issue{{Message: "A statement is named by its id or by listing and month", Code: "conflict", Path: []any{"statementId"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueContradiction.InBody("statementId")}
 	case !p.StatementID.IsZero():
 		return nil
 	case p.ListingID.IsZero():
-		return []apierr.Issue{{Message: "A statement or a listing is required", Code: "required", Path: []any{"statementId"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueRequired.InBody("statementId")}
 	case p.Month == nil:
-		return []apierr.Issue{{Message: "Value is required", Code: "required", Path: []any{"month"}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueRequired.InBody("month")}
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 // statement finds the one to show. Of several ownership periods in the month it is the last one's.
 func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	unknown := func(field string) error {
-		return apierr.BadRequest.At(apierr.Issue{Message: "Statement is not known", Code: "notFound", Path: []any{field}, Schema: "body"})
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	}
 	if !p.StatementID.IsZero() {
 		r, err := one(ctx, tx, p.StatementID, false)

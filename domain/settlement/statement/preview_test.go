@@ -41,11 +41,11 @@ func TestPreviewOfALayout(t *testing.T) {
 		t.Error("a preview changed something")
 	}
 	for issue, body := range map[string]world.Object{
-		"notFound statementId": {"statementId": id.New(w.DB.Now())},
-		"notFound listingId":   {"listingId": villa.ID, "month": "2025-02"},
-		"required statementId": {"month": "2026-02"},
-		"required month":       {"listingId": villa.ID},
-		"conflict statementId": {"statementId": january, "month": "2026-01"},
+		"notFound statementId":      {"statementId": id.New(w.DB.Now())},
+		"notFound listingId":        {"listingId": villa.ID, "month": "2025-02"},
+		"required statementId":      {"month": "2026-02"},
+		"required month":            {"listingId": villa.ID},
+		"contradiction statementId": {"statementId": january, "month": "2026-01"},
 		"notFound layout.netRevenueSections.0.columns.1.value.accountIds.0": {"statementId": january, "layout": unknownAccount(w)},
 		"notFound layout.listingIds.1":                                      {"statementId": january, "layout": fixture.With(design(w, "Tried", "4000"), "listingIds", world.Array{villa.ID, id.New(w.DB.Now())})},
 	} {

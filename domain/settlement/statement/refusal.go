@@ -117,9 +117,7 @@ func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 
 // mayReturn refuses to return imported statements to draft: what they tell is in no book that a draft could be computed from.
 func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
-	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.Issue{
-		Message: "An imported statement has no draft; delete it instead", Code: "imported", Path: []any{"status"}, Schema: "body",
-	})}
+	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.IssueImported.InBody("status"))}
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
 	}

@@ -304,7 +304,7 @@ func TestRefusedInput(t *testing.T) {
 	ended := b.newPeriod(b.newListing("Cabin"), map[string]any{"end": "2026-03-01"})
 	b.Post("/statements", map[string]any{"month": "2026-01", "status": "draft"}).Want(400).WantIssue("notStorable", "status")
 	b.Post("/statements", map[string]any{"month": "2026-13"}).Want(400).WantIssue("malformed", "month")
-	b.Post("/statements", map[string]any{"month": "2035-01"}).Want(400).WantIssue("future", "month")
+	b.Post("/statements", map[string]any{"month": "2035-01"}).Want(400).WantIssue("dateInFuture", "month")
 	b.Post("/statements", map[string]any{"month": "2025-12"}).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
 	b.Post("/statements", map[string]any{"month": "2026-03", "listingPeriodIds": []id.ID{b.period, ended, id.New(b.DB.Now())}}).Want(400).
 		WantIssue("outsidePeriod", "listingPeriodIds.1").WantIssue("notFound", "listingPeriodIds.2")

@@ -107,9 +107,7 @@ func (h handler) handlers() map[job.Kind]job.Handler {
 
 func checkInit(tx *db.Tx, in *Init) error {
 	if in.CopyFromTeamID != nil && (!tx.Actor.Reaches(*in.CopyFromTeamID) || *in.CopyFromTeamID == tx.Team) {
-		return apierr.BadRequest.At(apierr.Issue{
-			Message: "Team is not another team that the credential reaches", Code: "notFound", Path: []any{"copyFromTeamId"}, Schema: "body",
-		})
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("copyFromTeamId"))
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 		return "", nil
 	}
 	if !slices.Contains(region.Enum(), string(region)) {
-		return "", apierr.BadRequest.At(apierr.Issue{Message: "Region is not known", Code: "enum", Path: []any{"x-data-region"}, Schema: "header"})
+		return "", apierr.BadRequest.At(apierr.IssueEnum.InHeader("x-data-region"))
 	}
 	return region, nil
 }

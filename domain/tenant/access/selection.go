@@ -57,7 +57,7 @@ func parseTeam(text, name, schema string) (*id.ID, error) {
 	}
 	v, err := id.Parse(text)
 	if err != nil {
-		return nil, apierr.BadRequest.At(apierr.Issue{Message: "Value is not a uuid", Code: "uuid", Path: []any{name}, Schema: schema})
+		return nil, apierr.BadRequest.At(apierr.IssueUUID.In(schema, name))
 	}
 	return &v, nil
 }
@@ -72,7 +72,7 @@ func (c *credential) team(wanted id.ID) *membership {
 }
 
 func missingSelection() error {
-	return errNoTeam.At(apierr.Issue{Message: "Team selection is missing", Code: "required", Path: []any{"x-team-id"}, Schema: "header"})
+	return errNoTeam.At(apierr.IssueRequired.InHeader("x-team-id"))
 }
 
 // onlyTeam resolves a request without x-team-id.

@@ -13,10 +13,10 @@ import (
 	"stayledger/provider/pay"
 )
 
-func form(expression string) func(string, rules) *apierr.Issue {
+func form(expression string) func(string, rules) apierr.IssueCode {
 	compiled := regexp.MustCompile(expression)
-	return func(text string, _ rules) *apierr.Issue {
-		return wrongUnless(compiled.MatchString(text), "Value is malformed", "malformed")
+	return func(text string, _ rules) apierr.IssueCode {
+		return wrongUnless(compiled.MatchString(text), apierr.IssueMalformed)
 	}
 }
 
@@ -27,32 +27,32 @@ var (
 	token        = form(`^[!-~]+$`)
 )
 
-func wrongUnless(right bool, message, code string) *apierr.Issue {
+func wrongUnless(right bool, code apierr.IssueCode) apierr.IssueCode {
 	if right {
-		return nil
+		return ""
 	}
-	return &apierr.Issue{Message: message, Code: code}
+	return code
 }
 
-func oneOf(values ...string) func(string, rules) *apierr.Issue {
-	return func(text string, _ rules) *apierr.Issue {
-		return wrongUnless(slices.Contains(values, text), "Value is not one of the allowed values", "enum")
+func oneOf(values ...string) func(string, rules) apierr.IssueCode {
+	return func(text string, _ rules) apierr.IssueCode {
+		return wrongUnless(slices.Contains(values, text), apierr.IssueEnum)
 	}
 }
 
-func uuid(text string, _ rules) *apierr.Issue {
+func uuid(text string, _ rules) apierr.IssueCode {
 	_, err := id.Parse(text)
-	return wrongUnless(err == nil, "Value is not a uuid", "uuid")
+	return wrongUnless(err == nil, apierr.IssueUUID)
 }
 
-func routing(text string, _ rules) *apierr.Issue {
-	return wrongUnless(pay.ValidRouting(text), "Routing number is not valid", "routingNumberInvalid")
+func routing(text string, _ rules) apierr.IssueCode {
+	return wrongUnless(pay.ValidRouting(text), apierr.IssueRoutingNumberInvalid)
 }
 
 // odfi is the routing number of the bank that originates, with or without its check digit.
-func odfi(text string, r rules) *apierr.Issue {
+func odfi(text string, r rules) apierr.IssueCode {
 	if eightDigits.MatchString(text) {
-		return nil
+		return ""
 	}
 	return routing(text, r)
 }
@@ -60,14 +60,14 @@ func odfi(text string, r rules) *apierr.Issue {
 var eightDigits = regexp.MustCompile(`^[0-9]{8}$`)
 
 // address is where an app is spoken to: https, at a public name or number. What a name resolves to is checked when it is called.
-func address(text string, r rules) *apierr.Issue {
+func address(text string, r rules) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return &apierr.Issue{Message: "Value is not an address", Code: "url"}
+		return apierr.IssueURL
 	}
 	machine, near := nearness(u.Hostname())
 	allowed := u.Scheme == "https" && (!near || r.private) || u.Scheme == "http" && machine && r.private
-	return wrongUnless(allowed, "Address is not a public https address", "addressNotAllowed")
+	return wrongUnless(allowed, apierr.IssueAddressNotAllowed)
 }
 
 // nearness tells the names and numbers of this machine, and those of no public network.

@@ -22,8 +22,8 @@ type field struct {
 	// fallback stands when the field is absent.
 	fallback string
 	min, max int
-	// check gives what is wrong with a text of the right length; nil takes any.
-	check func(text string, r rules) *apierr.Issue
+	// check gives what is wrong with a text of the right length, empty when nothing is; nil takes any.
+	check func(text string, r rules) apierr.IssueCode
 	// capitals puts the text in capital letters, the only ones of files of banks.
 	capitals bool
 	// address says where credentials are sent: a changed address must not get those that were meant for another.
@@ -50,9 +50,8 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 		delete(left, f.name)
 		switch {
 		case present:
-			if issue := f.wrong(text, r); issue != nil {
-				issue.Path, issue.Schema = []any{part, f.name}, "body"
-				issues = append(issues, *issue)
+			if wrong := f.wrong(text, r); wrong != "" {
+				issues = append(issues, wrong.InBody(part, f.name))
 				continue
 			}
 			if f.capitals {
@@ -60,23 +59,23 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 			}
 			out[f.name] = text
 		case f.required:
-			issues = append(issues, apierr.Issue{Message: "Required field is missing", Code: "required", Path: []any{part, f.name}, Schema: "body"})
+			issues = append(issues, apierr.IssueRequired.InBody(part, f.name))
 		case f.fallback != "":
 			out[f.name] = f.fallback
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		issues = append(issues, apierr.Issue{Message: "Field is not known", Code: "unknownField", Path: []any{part, name}, Schema: "body"})
+		issues = append(issues, apierr.IssueUnknownField.InBody(part, name))
 	}
 	return out, issues
 }
 
-func (f *field) wrong(text string, r rules) *apierr.Issue {
+func (f *field) wrong(text string, r rules) apierr.IssueCode {
 	if n := utf8.RuneCountInString(text); n < f.min || n > f.max {
-		return &apierr.Issue{Message: "Text is too short or too long", Code: "length"}
+		return apierr.IssueLength
 	}
 	if f.check == nil {
-		return nil
+		return ""
 	}
 	return f.check(text, r)
 }
@@ -145,7 +144,7 @@ func (w writer) checkOpens(c *Connection) error {
 			part = "credentials"
 		}
 	}
-	return apierr.BadRequest.At(apierr.Issue{Message: "Value is malformed", Code: "malformed", Path: []any{part, wrong.Field}, Schema: "body"})
+	return apierr.BadRequest.At(apierr.IssueMalformed.InBody(part, wrong.Field))
 }
 
 func encode(values map[string]string) (json.RawMessage, error) {

@@ -114,15 +114,14 @@ func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
 	if account.IsZero() {
 		return nil
 	}
-	path := []any{"settings", fundingAccount}
 	typ, err := db.Get[string](ctx, tx, `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
 	switch {
 	case errors.Is(err, db.ErrNoRows):
-		return apierr.BadRequest.At(apierr.Issue{Message: "Account does not exist", Code: "notFound", Path: path, Schema: "body"})
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", fundingAccount))
 	case err != nil:
 		return fmt.Errorf("read funding account: %w", err)
 	case typ != "bank":
-		return errNotBank.At(apierr.Issue{Message: "Account is not a bank account", Code: "notBankAccount", Path: path, Schema: "body"})
+		return errNotBank.At(apierr.IssueNotBankAccount.InBody("settings", fundingAccount))
 	}
 	return nil
 }

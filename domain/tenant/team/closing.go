@@ -152,17 +152,16 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 		to.SoftClosePosters = slices.Compact(to.SoftClosePosters)
 	}
 	var issues []apierr.Issue
-	refuse := func(wrong bool, message, code, field string) {
+	refuse := func(wrong bool, code apierr.IssueCode, field string) {
 		if wrong {
-			issues = append(issues, apierr.Issue{Message: message, Code: code, Path: []any{field}, Schema: "body"})
+			issues = append(issues, code.InBody(field))
 		}
 	}
-	const future = "Books cannot be closed for days to come"
-	refuse(!in.BooksClosedAt.Present && !in.SoftClosedAt.Present && in.SoftClosePosters == nil, "Nothing to change is named", "required", "booksClosedAt")
-	refuse(in.BooksClosedAt.Value != nil && later(in.BooksClosedAt.Value, &last), future, "dateInFuture", "booksClosedAt")
-	refuse(in.SoftClosedAt.Value != nil && later(in.SoftClosedAt.Value, &last), future, "dateInFuture", "softClosedAt")
+	refuse(!in.BooksClosedAt.Present && !in.SoftClosedAt.Present && in.SoftClosePosters == nil, apierr.IssueRequired, "booksClosedAt")
+	refuse(in.BooksClosedAt.Value != nil && later(in.BooksClosedAt.Value, &last), apierr.IssueDateInFuture, "booksClosedAt")
+	refuse(in.SoftClosedAt.Value != nil && later(in.SoftClosedAt.Value, &last), apierr.IssueDateInFuture, "softClosedAt")
 	if to.SoftClosedAt != nil && later(to.BooksClosedAt, to.SoftClosedAt) {
-		refuse(in.SoftClosedAt.Present, "Softly closed days come after the closed ones", "beforeBooksClosed", "softClosedAt")
+		refuse(in.SoftClosedAt.Present, apierr.IssueBeforeBooksClosed, "softClosedAt")
 		to.SoftClosedAt = nil
 	}
 	if issues != nil {

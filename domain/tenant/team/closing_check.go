@@ -44,9 +44,7 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	var issues []apierr.Issue
 	for i, poster := range posters {
 		if !slices.Contains(known, poster) {
-			issues = append(issues, apierr.Issue{
-				Message: "User has no access to the team", Code: "notFound", Path: []any{"softClosePosters", i}, Schema: "body",
-			})
+			issues = append(issues, apierr.IssueNotFound.InBody("softClosePosters", i))
 		}
 	}
 	if issues != nil {

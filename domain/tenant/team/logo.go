@@ -83,12 +83,12 @@ func (in *logoInput) Resolve() []apierr.Issue {
 	case err != nil, format != "png" && format != "jpeg", config.Width <= 0, config.Height <= 0:
 		return []apierr.Issue{errNoImage}
 	case int64(config.Width)*int64(config.Height) > maxLogoPixels:
-		return []apierr.Issue{{Message: "Image has too many pixels", Code: "imageTooLarge", Path: []any{}, Schema: "body"}}
+		return []apierr.Issue{apierr.IssueImageTooLarge.InBody()}
 	}
 	return nil
 }
 
-var errNoImage = apierr.Issue{Message: "Content is no sound PNG or JPEG", Code: "contentTypeNotSupported", Path: []any{}, Schema: "body"}
+var errNoImage = apierr.IssueContentTypeNotSupported.InBody()
 
 // drawLogo decodes one image at a time, since each takes up to 350 MB: a progressive JPEG of four colors.
 func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInput) (*drawn, error) {
