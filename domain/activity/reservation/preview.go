@@ -9,16 +9,17 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
 // Preview is the journal that a reservation would have if it were derived now. Nothing is written, so locks do not show in the entries.
 type Preview struct {
-	Entries []PreviewEntry `json:"entries"`
-	Lines   []PreviewLine  `json:"lines" doc:"What the entries come from, and what does not count and why."`
-	Lock    ledger.Lock    `json:"lock"`
-	Issues  []Issue        `json:"issues"`
+	Entries []PreviewEntry    `json:"entries"`
+	Lines   []PreviewLine     `json:"lines" doc:"What the entries come from, and what does not count and why."`
+	Lock    ledger.Lock       `json:"lock"`
+	Issues  []finding.Finding `json:"issues"`
 }
 
 // PreviewEntry is a journal entry to be.
@@ -96,7 +97,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	derived := Journal(&loaded[0])
 	out := &Preview{Entries: []PreviewEntry{}, Lines: derived.previewLines(&loaded[0]), Lock: r.Lock, Issues: r.Issues}
 	for _, need := range derived.Missing {
-		out.Issues = append(out.Issues, Issue{Code: "unassignedAccount", Severity: "error", Context: map[string]any{"assignment": need}})
+		out.Issues = append(out.Issues, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"assignment": need}})
 	}
 	var ids []id.ID
 	for i := range derived.Postings {

@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -93,7 +94,7 @@ type Reservation struct {
 	Payment                Payment              `json:"payment" db:"-"`
 	JournalStatus          ledger.JournalStatus `json:"journalStatus" db:"-"`
 	Lock                   ledger.Lock          `json:"lock" db:"-"`
-	Issues                 []Issue              `json:"issues" db:"-"`
+	Issues                 []finding.Finding    `json:"issues" db:"-"`
 	CreatedAt              day.Instant          `json:"createdAt"`
 	UpdatedAt              day.Instant          `json:"updatedAt"`
 
@@ -236,19 +237,12 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// Issue is a finding about a reservation that somebody should look at.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
-}
-
 // issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
 // not have.
-func (r *Reservation) issues(mappings mapping.Set) []Issue {
-	out := []Issue{}
+func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
+	out := []finding.Finding{}
 	if r.ownerless != nil {
-		out = append(out, Issue{Code: "ownershipPeriodMissing", Severity: "error", Context: map[string]any{
+		out = append(out, finding.Finding{Code: "ownershipPeriodMissing", Severity: finding.Error, Context: map[string]any{
 			"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
 		}})
 	}
@@ -259,7 +253,7 @@ func (r *Reservation) issues(mappings mapping.Set) []Issue {
 			continue
 		}
 		seen[l.Type] = true
-		out = append(out, Issue{Code: "unassignedAccount", Severity: "error", Context: map[string]any{"lineType": l.Type}})
+		out = append(out, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"lineType": l.Type}})
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
@@ -42,9 +43,9 @@ func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, err
 	out := make(map[id.ID][]Issue, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		severity := "error"
+		severity := finding.Error
 		if r.Code == AwaitingApproval {
-			severity = "warning"
+			severity = finding.Warning
 		}
 		out[r.TransactionID] = append(out[r.TransactionID], Issue{Code: r.Code, Severity: severity, Context: r.IssueContext})
 	}
@@ -60,7 +61,7 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	if !last.After(today.AddYears(1)) {
 		return nil
 	}
-	return []Issue{{Code: "dateFarAhead", Severity: "warning", Context: IssueContext{TransactionID: t.ID, Date: last}}}
+	return []Issue{{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
 // subject is the transaction with the listings of its lines: the operations of a listing derive its journal too.

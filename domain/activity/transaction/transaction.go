@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -107,9 +108,9 @@ type Transaction struct {
 
 // Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be a slip.
 type Issue struct {
-	Code     string       `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
-	Severity string       `json:"severity" enum:"error,warning"`
-	Context  IssueContext `json:"context"`
+	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Severity finding.Severity `json:"severity"`
+	Context  IssueContext     `json:"context"`
 }
 
 // IssueContext says which payment an issue is about, or for dateFarAhead which date.
@@ -147,11 +148,11 @@ type Line struct {
 	// FollowsReservation is also what a stored line is moved by: see followStays.
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
-	OwnerStatementID *id.ID        `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	Party            *ledger.Party `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
-	ContactID        *id.ID        `json:"contactId"`
-	Contact          *ContactRef   `json:"contact"`
-	Issues           []LineIssue   `json:"issues"`
+	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	Party            *ledger.Party     `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	ContactID        *id.ID            `json:"contactId"`
+	Contact          *ContactRef       `json:"contact"`
+	Issues           []finding.Finding `json:"issues"`
 
 	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
 
@@ -198,13 +199,6 @@ type Markup struct {
 	TaxRateID   *id.ID       `json:"taxRateId"`
 	TaxBehavior *TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
 	TaxAmount   money.Cents  `json:"taxAmount" doc:"Cents of tax on the markup, computed."`
-}
-
-// LineIssue is a finding about a stored line.
-type LineIssue struct {
-	Code     string            `json:"code"`
-	Severity string            `json:"severity" enum:"error,warning"`
-	Context  map[string]string `json:"context"`
 }
 
 // AccountRef names an account.

@@ -8,6 +8,7 @@ package account
 import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
@@ -76,30 +77,23 @@ type Offset struct {
 	Status    Status  `json:"status"`
 }
 
-// Issue is a finding about an account that somebody should look at.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
-}
-
 // Account is an account of the chart.
 type Account struct {
-	ID             id.ID          `json:"id"`
-	Code           *string        `json:"code" doc:"Number in the chart, unique in the team."`
-	Name           string         `json:"name"`
-	UniqueRef      *string        `json:"uniqueRef"`
-	Status         Status         `json:"status"`
-	Type           Type           `json:"type"`
-	Category       CategoryRef    `json:"category"`
-	Classification Classification `json:"classification" doc:"The category's."`
-	CategoryLock   *CategoryLock  `json:"categoryLock" doc:"Set while ledger entries keep the classification as it is."`
-	Assignments    []Assignment   `json:"assignments"`
-	OffsetAccount  *Offset        `json:"offsetAccount"`
-	Banking        *Banking       `json:"banking" doc:"Null unless the type is bank."`
-	Issues         []Issue        `json:"issues"`
-	CreatedAt      day.Instant    `json:"createdAt"`
-	UpdatedAt      day.Instant    `json:"updatedAt"`
+	ID             id.ID             `json:"id"`
+	Code           *string           `json:"code" doc:"Number in the chart, unique in the team."`
+	Name           string            `json:"name"`
+	UniqueRef      *string           `json:"uniqueRef"`
+	Status         Status            `json:"status"`
+	Type           Type              `json:"type"`
+	Category       CategoryRef       `json:"category"`
+	Classification Classification    `json:"classification" doc:"The category's."`
+	CategoryLock   *CategoryLock     `json:"categoryLock" doc:"Set while ledger entries keep the classification as it is."`
+	Assignments    []Assignment      `json:"assignments"`
+	OffsetAccount  *Offset           `json:"offsetAccount"`
+	Banking        *Banking          `json:"banking" doc:"Null unless the type is bank."`
+	Issues         []finding.Finding `json:"issues"`
+	CreatedAt      day.Instant       `json:"createdAt"`
+	UpdatedAt      day.Instant       `json:"updatedAt"`
 }
 
 // Category groups accounts of one classification.

@@ -114,7 +114,7 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*report.AccountRef, place
 	for i := range w.Items {
 		item := &w.Items[i]
 		line := trustLine{
-			leg: legWarnings, row: string(w.Code), status: w.Severity, listingID: item.ListingID, periodID: item.OwnershipPeriodID,
+			leg: legWarnings, row: string(w.Code), status: string(w.Severity), listingID: item.ListingID, periodID: item.OwnershipPeriodID,
 			reservation: item.ReservationID, transaction: item.TransactionID, description: w.Message, cents: item.CentTotal,
 		}
 		if item.ListingID != nil {
@@ -133,7 +133,7 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*report.AccountRef, place
 	}
 	if more := w.Count - len(w.Items); more > 0 {
 		lines = append(lines, trustLine{
-			leg: legWarnings, row: string(w.Code), status: w.Severity, description: fmt.Sprintf("%s: %d more", w.Message, more), cents: rest,
+			leg: legWarnings, row: string(w.Code), status: string(w.Severity), description: fmt.Sprintf("%s: %d more", w.Message, more), cents: rest,
 		})
 	}
 	return lines

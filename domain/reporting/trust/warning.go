@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
@@ -51,12 +52,12 @@ func (WarningCode) Enum() []string {
 
 // Warning is a finding: how often it was made, what it comes to, and where.
 type Warning struct {
-	Code     WarningCode   `json:"code"`
-	Severity string        `json:"severity" enum:"error,warning" doc:"error: somebody else's money is or may be gone."`
-	Message  string        `json:"message"`
-	Count    int           `json:"count"`
-	Total    money.Cents   `json:"total"`
-	Items    []WarningItem `json:"items" doc:"At most 100, the largest amounts first."`
+	Code     WarningCode      `json:"code"`
+	Severity finding.Severity `json:"severity" doc:"error: somebody else's money is or may be gone."`
+	Message  string           `json:"message"`
+	Count    int              `json:"count"`
+	Total    money.Cents      `json:"total"`
+	Items    []WarningItem    `json:"items" doc:"At most 100, the largest amounts first."`
 }
 
 // WarningItem is one place of a finding; what it is about is set, all else null.
@@ -74,38 +75,38 @@ type WarningItem struct {
 	behind *report.Selection
 }
 
-func messageOf(code WarningCode) (severity, message string) {
+func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	switch code {
 	case WarnNegativeOwner:
-		return "error", "Owner balance is negative: it is covered by somebody else's money"
+		return finding.Error, "Owner balance is negative: it is covered by somebody else's money"
 	case WarnNegativeManager:
-		return "error", "Manager balance is negative: the manager's costs are covered by somebody else's money"
+		return finding.Error, "Manager balance is negative: the manager's costs are covered by somebody else's money"
 	case WarnDepartedGuest:
-		return "warning", "Guest has departed with an open balance"
+		return finding.Warning, "Guest has departed with an open balance"
 	case WarnFormerOwner:
-		return "warning", "Owner balance is open after the ownership ended"
+		return finding.Warning, "Owner balance is open after the ownership ended"
 	case WarnNobodysBalance:
-		return "warning", "Owners' entries belong to nobody: no day of them is owned"
+		return finding.Warning, "Owners' entries belong to nobody: no day of them is owned"
 	case WarnUpcomingDebit:
-		return "warning", "Upcoming stay has been charged and is not paid"
+		return finding.Warning, "Upcoming stay has been charged and is not paid"
 	case WarnUnmatchedRecords:
-		return "warning", "Bank record is not matched with transactions"
+		return finding.Warning, "Bank record is not matched with transactions"
 	case WarnNoRecords:
-		return "warning", "Bank account has no bank records to reconcile with"
+		return finding.Warning, "Bank account has no bank records to reconcile with"
 	case WarnOperatingCost:
-		return "warning", "Cost of the manager was paid from the trust"
+		return finding.Warning, "Cost of the manager was paid from the trust"
 	case WarnBankDiffers:
-		return "error", "Adjusted bank balance differs from the books"
+		return finding.Error, "Adjusted bank balance differs from the books"
 	case WarnNotEliminated:
-		return "warning", "What the trust and the operating ledger owe each other differs"
+		return finding.Warning, "What the trust and the operating ledger owe each other differs"
 	case WarnStillBooked:
-		return "error", "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
+		return finding.Error, "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
 	case WarnUnknownPayment:
-		return "warning", "Payment is booked and the payment provider has not said what became of it"
+		return finding.Warning, "Payment is booked and the payment provider has not said what became of it"
 	case WarnWaitingPayment:
-		return "warning", "Payout is booked and waits for a second person: the bank has more than the books"
+		return finding.Warning, "Payout is booked and waits for a second person: the bank has more than the books"
 	}
-	return "warning", ""
+	return finding.Warning, ""
 }
 
 // findings collects the places of each finding in the contract's order.

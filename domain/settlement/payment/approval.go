@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
@@ -256,10 +257,10 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 }
 
 // refusalOf is the first refusal among findings.
-func refusalOf(found [][]Finding) error {
+func refusalOf(found [][]finding.Finding) error {
 	for _, of := range found {
 		for i := range of {
-			if refusal := of[i].Refused(); refusal != nil {
+			if refusal, _ := Refusal(&of[i]); refusal != nil {
 				return refusal
 			}
 		}

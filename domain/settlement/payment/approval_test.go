@@ -131,7 +131,7 @@ func TestASecondPersonApproves(t *testing.T) {
 	if len(w.bank.held) != 1 || w.Get("/transactions/"+bill.String()).Want(200).String("paidStatus") != "unpaid" {
 		t.Errorf("the bank holds %d payments", len(w.bank.held))
 	}
-	if got := w.warnings(); !slices.Contains(got, finding{"paymentAwaitingApproval", 2000}) || slices.ContainsFunc(got, func(f finding) bool { return f.Code == "paymentStillBooked" }) {
+	if got := w.warnings(); !slices.Contains(got, warned{"paymentAwaitingApproval", 2000}) || slices.ContainsFunc(got, func(f warned) bool { return f.Code == "paymentStillBooked" }) {
 		t.Errorf("warnings %v", got)
 	}
 	pending := w.Get("/approvals?status=pending&sort=amount").Want(200)

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -27,13 +28,6 @@ type Claim struct {
 	PaymentID id.ID
 }
 
-// Finding is what stands against a claim, or what somebody should know of it.
-type Finding struct {
-	Code     string
-	Severity string
-	Context  map[string]any
-}
-
 // The codes of findings; those that refuse a payment are the reasons in the context of the refusal as well.
 const (
 	InsufficientFunds = "insufficientFunds"
@@ -41,35 +35,22 @@ const (
 	LimitExceeded     = "paymentLimitExceeded"
 )
 
-const (
-	refuses = "error"
-	warns   = "warning"
-)
-
 var (
 	errFunds = apierr.New(apierr.CodeConflict, "", "The payment takes more than there is")
 	errLimit = apierr.New(apierr.CodeConflict, "", "The payment exceeds a limit of the team")
 )
 
-// Refused is the refusal of a finding, nil for one that refuses nothing.
-func (f *Finding) Refused() *apierr.Error {
-	if f.Severity != refuses {
-		return nil
+// Refusal is what a finding of Judge refuses with, and the fault of what it is about; nil for one that refuses nothing.
+func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
+	if f.Severity != finding.Error {
+		return nil, ""
 	}
 	context := map[string]any{"reason": f.Code}
 	maps.Copy(context, f.Context)
 	if f.Code == LimitExceeded {
-		return errLimit.With(context)
+		return errLimit.With(context), apierr.IssuePaymentLimitExceeded
 	}
-	return errFunds.With(context)
-}
-
-// Issue is the fault of what the finding is about.
-func (f *Finding) Issue() apierr.IssueCode {
-	if f.Code == LimitExceeded {
-		return apierr.IssuePaymentLimitExceeded
-	}
-	return apierr.IssueInsufficientFunds
+	return errFunds.With(context), apierr.IssueInsufficientFunds
 }
 
 // MayOverdraw fails with 403 for a credential that allows an overdraft without holding the scope for it.
@@ -83,12 +64,12 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 // Judge finds what stands against claims that are made together: what they take of the owners of a period must be available to them, what
 // they take from an account must be on it, and the limits of the team hold. With overdraft the first two are warnings. The findings are by
 // claim. A preview asks it as well as whoever pays, who has called TakeTurns.
-func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]Finding, *Limits, error) {
+func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]finding.Finding, *Limits, error) {
 	limits, err := currentLimits(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := make([][]Finding, len(claims))
+	out := make([][]finding.Finding, len(claims))
 	if len(claims) == 0 {
 		return out, limits, nil
 	}
@@ -209,14 +190,14 @@ func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.I
 }
 
 // findings are what the funds say of a claim.
-func (f *funds) findings(c *Claim, overdraft bool) []Finding {
-	severity := refuses
+func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
+	severity := finding.Error
 	if overdraft {
-		severity = warns
+		severity = finding.Warning
 	}
 	from := pool{c.FundingAccountID, c.Currency}
-	var out []Finding
-	add := func(code, severity string, requested money.Cents, of *statement.Owned, more map[string]any) {
+	var out []finding.Finding
+	add := func(code string, severity finding.Severity, requested money.Cents, of *statement.Owned, more map[string]any) {
 		context := map[string]any{
 			"requested": requested, "available": nil, "collected": nil, "fundingBalance": f.held[from], "fundingAccountId": from.accountID, "currency": c.Currency,
 		}
@@ -224,7 +205,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []Finding {
 			context["available"], context["collected"] = of.Available, of.Collected
 		}
 		maps.Copy(context, more)
-		out = append(out, Finding{code, severity, context})
+		out = append(out, finding.Finding{Code: code, Severity: severity, Context: context})
 	}
 	var sum *statement.Owned
 	for chain := range c.Owners {
@@ -238,7 +219,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []Finding {
 		case requested > o.Available:
 			add(InsufficientFunds, severity, requested, &o, more)
 		case requested > o.Collected:
-			add(UncollectedFunds, warns, requested, &o, more)
+			add(UncollectedFunds, finding.Warning, requested, &o, more)
 		}
 	}
 	if requested := f.ofHeld[from]; requested > f.held[from] {

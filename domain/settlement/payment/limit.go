@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -102,12 +103,12 @@ func (l *Limits) waits(amount money.Cents) bool {
 }
 
 // check adds what the limits say of claims to their findings.
-func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]Finding) error {
+func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]finding.Finding) error {
 	var total money.Cents
 	for i := range claims {
 		total += claims[i].Amount
 		if l.PerPayment != nil && claims[i].Amount > *l.PerPayment {
-			to[i] = append(to[i], Finding{LimitExceeded, refuses, map[string]any{
+			to[i] = append(to[i], finding.Finding{Code: LimitExceeded, Severity: finding.Error, Context: map[string]any{
 				"limit": "perPayment", "allowed": *l.PerPayment, "requested": claims[i].Amount, "currency": claims[i].Currency,
 			}})
 		}
@@ -126,7 +127,7 @@ func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]Fi
 		return nil
 	}
 	for i := range claims {
-		to[i] = append(to[i], Finding{LimitExceeded, refuses, map[string]any{
+		to[i] = append(to[i], finding.Finding{Code: LimitExceeded, Severity: finding.Error, Context: map[string]any{
 			"limit": "perDay", "allowed": *l.PerDay, "requested": total, "asked": asked, "currency": claims[i].Currency,
 		}})
 	}

@@ -158,15 +158,15 @@ func TestRefusedMoneyIsOpenAgain(t *testing.T) {
 	}
 }
 
-type finding struct {
+type warned struct {
 	Code  string
 	Total int64
 }
 
 // warnings are those of the trust reconciliation of today.
-func (w *till) warnings() []finding {
+func (w *till) warnings() []warned {
 	w.tb.Helper()
-	var out struct{ Warnings []finding }
+	var out struct{ Warnings []warned }
 	w.Get("/reports/trust-reconciliation?date=" + w.DB.Now().Format("2006-01-02")).Want(200).Into(&out)
 	return out.Warnings
 }

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/provider/pay"
@@ -73,7 +74,7 @@ type Failure struct {
 // Issue is something about a payment that a person should look at.
 type Issue struct {
 	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked,givenUp"`
-	Severity string            `json:"severity" enum:"error,warning"`
+	Severity finding.Severity  `json:"severity"`
 	Context  map[string]string `json:"context"`
 }
 
@@ -93,7 +94,7 @@ func issue(code string, context map[string]string) Issue {
 	if context == nil {
 		context = map[string]string{}
 	}
-	return Issue{Code: code, Severity: "error", Context: context}
+	return Issue{Code: code, Severity: finding.Error, Context: context}
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/provider/pay"
@@ -38,7 +39,7 @@ type ReturnedPayment struct {
 // ReturnIssue is an entry of a file of returns that could not be used.
 type ReturnIssue struct {
 	Code     string            `json:"code" enum:"paymentUnknown,contradictoryNews"`
-	Severity string            `json:"severity" enum:"error,warning"`
+	Severity finding.Severity  `json:"severity"`
 	Context  map[string]string `json:"context" doc:"entry counts the returns of the file from 1; code is the bank's."`
 }
 
@@ -140,7 +141,7 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 		}
 		if problem != "" {
 			out.Issues = append(out.Issues, ReturnIssue{
-				Code: problem, Severity: "error", Context: map[string]string{"entry": strconv.Itoa(i + 1), "code": outcomes[i].Code},
+				Code: problem, Severity: finding.Error, Context: map[string]string{"entry": strconv.Itoa(i + 1), "code": outcomes[i].Code},
 			})
 		}
 	}

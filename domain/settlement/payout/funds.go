@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -72,13 +73,12 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 }
 
 // find notes a finding once, however many members of the statement it is about.
-func (p *plan) find(f *payment.Finding) {
-	issue := Issue{Code: f.Code, Severity: f.Severity, Context: f.Context}
-	if slices.ContainsFunc(p.issues, func(o Issue) bool { return reflect.DeepEqual(o, issue) }) {
+func (p *plan) find(f *finding.Finding) {
+	if slices.ContainsFunc(p.issues, func(o finding.Finding) bool { return reflect.DeepEqual(o, *f) }) {
 		return
 	}
-	p.issues = append(p.issues, issue)
-	if f.Refused() != nil && p.against == nil {
+	p.issues = append(p.issues, *f)
+	if f.Severity == finding.Error && p.against == nil {
 		p.against = f
 	}
 }
@@ -91,11 +91,12 @@ func (b *book) unaffordable() error {
 		if p.against == nil {
 			continue
 		}
+		refusal, code := payment.Refusal(p.against)
 		if first == nil {
-			first = p.against.Refused()
+			first = refusal
 		}
 		if len(issues) < maxIssues {
-			issues = append(issues, p.against.Issue().InBody(p.path...))
+			issues = append(issues, code.InBody(p.path...))
 		}
 	}
 	if first == nil {
@@ -125,7 +126,7 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 			return
 		}
 		context["available"], context["amount"], context["currency"], context["date"] = available, amount, p.of.Currency, b.date
-		p.issues = append(p.issues, Issue{Code: insufficientOwnerFunds, Severity: "warning", Context: context})
+		p.issues = append(p.issues, finding.Finding{Code: insufficientOwnerFunds, Severity: finding.Warning, Context: context})
 	}
 	take(owners, p.total(), map[string]any{"balance": "owner", "ownershipPeriodId": p.of.OwnershipPeriodID, "listingId": p.of.ListingID})
 	var order []id.ID

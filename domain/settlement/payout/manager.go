@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -35,7 +36,7 @@ func (d *Draw) Resolve() []apierr.Issue {
 // Drawn is the transaction of a draw with what was found about it.
 type Drawn struct {
 	transaction.Transaction
-	Issues []Issue `json:"issues" doc:"insufficientManagerFunds when the draw takes more than the manager has, or than the bank account holds."`
+	Issues []finding.Finding `json:"issues" doc:"insufficientManagerFunds when the draw takes more than the manager has, or than the bank account holds."`
 }
 
 type drawInput struct{ Body Draw }
@@ -128,8 +129,8 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 }
 
 // overdrawn finds balances that a draw has taken below zero.
-func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from *drawAccount) ([]Issue, error) {
-	issues := []Issue{}
+func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from *drawAccount) ([]finding.Finding, error) {
+	issues := []finding.Finding{}
 	if t.Total <= 0 {
 		return issues, nil
 	}
@@ -144,7 +145,7 @@ func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from 
 	found := func(left money.Cents, context map[string]any) {
 		if left < 0 {
 			context["available"], context["amount"], context["currency"], context["date"] = left+t.Total, t.Total, t.Currency, t.Date
-			issues = append(issues, Issue{Code: insufficientManagerFunds, Severity: "warning", Context: context})
+			issues = append(issues, finding.Finding{Code: insufficientManagerFunds, Severity: finding.Warning, Context: context})
 		}
 	}
 	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})

@@ -10,6 +10,7 @@ package payout
 import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -80,11 +81,11 @@ func (Status) Enum() []string {
 
 // Entry is what became of one statement.
 type Entry struct {
-	StatementID id.ID    `json:"statementId"`
-	Status      Status   `json:"status"`
-	Payouts     []Payout `json:"payouts"`
-	Message     string   `json:"message" doc:"A fixed text of the status and its cause."`
-	Issues      []Issue  `json:"issues"`
+	StatementID id.ID             `json:"statementId"`
+	Status      Status            `json:"status"`
+	Payouts     []Payout          `json:"payouts"`
+	Message     string            `json:"message" doc:"A fixed text of the status and its cause."`
+	Issues      []finding.Finding `json:"issues"`
 }
 
 // Payout is what one member gets, or pays in.
@@ -94,13 +95,6 @@ type Payout struct {
 	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owner pays in."`
 	TransactionID *id.ID      `json:"transactionId" doc:"Null in a preview."`
 	PaymentID     *id.ID      `json:"paymentId" doc:"The provider payment; null without a provider."`
-}
-
-// Issue is a finding about a payout. Nothing is refused for a warning.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
 }
 
 // The issues.

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -30,9 +31,9 @@ type plan struct {
 	payouts []Payout
 	// accounts are the bank accounts of the payouts.
 	accounts []id.ID
-	issues   []Issue
+	issues   []finding.Finding
 	// against is what a payment through the provider is refused for.
-	against *payment.Finding
+	against *finding.Finding
 	// refusal is what the books said to the payouts.
 	refusal error
 }
@@ -87,7 +88,7 @@ func (b *book) decide() {
 	}
 	b.plans = make([]*plan, len(b.request.StatementIDs))
 	for i, v := range b.request.StatementIDs {
-		b.plans[i] = &plan{at: i, id: v, of: b.found[v], path: []any{"statementIds", i}, payouts: []Payout{}, issues: []Issue{}}
+		b.plans[i] = &plan{at: i, id: v, of: b.found[v], path: []any{"statementIds", i}, payouts: []Payout{}, issues: []finding.Finding{}}
 	}
 	ordered := slices.Clone(b.plans)
 	slices.SortStableFunc(ordered, func(x, y *plan) int {
@@ -240,7 +241,7 @@ func (b *book) chooseAccounts() {
 				app := string(desk.Connection.AppID)
 				o.Provider = &app
 				if _, ready := desk.Methods[o.ContactID]; !ready {
-					p.issues = append(p.issues, Issue{Code: recipientNotReady, Severity: "error", Context: map[string]any{"contactId": o.ContactID}})
+					p.issues = append(p.issues, finding.Finding{Code: recipientNotReady, Severity: finding.Error, Context: map[string]any{"contactId": o.ContactID}})
 				}
 			} else if from.IsZero() {
 				from = b.assigned

@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 )
 
 // pending are the plans of statements to pay.
@@ -81,7 +82,7 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 func (b *book) conclude(done Status) {
 	for _, p := range b.plans {
 		if p.cause != "" {
-			p.payouts, p.issues = []Payout{}, []Issue{}
+			p.payouts, p.issues = []Payout{}, []finding.Finding{}
 		}
 		switch {
 		case p.cause.skips(), p.cause != "" && done == Previewed:

@@ -6,17 +6,18 @@ import (
 
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
 // resultRow carries the result of a statement to the database; all of an operation travel as one JSON document.
 type resultRow struct {
-	Position    int      `json:"position"`
-	StatementID id.ID    `json:"statement_id"`
-	Status      Status   `json:"status"`
-	Cause       cause    `json:"cause"`
-	Payouts     []Payout `json:"payouts"`
-	Issues      []Issue  `json:"issues"`
+	Position    int               `json:"position"`
+	StatementID id.ID             `json:"statement_id"`
+	Status      Status            `json:"status"`
+	Cause       cause             `json:"cause"`
+	Payouts     []Payout          `json:"payouts"`
+	Issues      []finding.Finding `json:"issues"`
 }
 
 func (p *plan) row() resultRow {
@@ -38,7 +39,7 @@ func keep(tx *db.Tx, of id.ID, rows []resultRow) {
 func expect(tx *db.Tx, of id.ID, statements []id.ID) {
 	rows := make([]resultRow, len(statements))
 	for i, v := range statements {
-		rows[i] = resultRow{Position: i, StatementID: v, Status: Failed, Cause: causeUnfinished, Payouts: []Payout{}, Issues: []Issue{}}
+		rows[i] = resultRow{Position: i, StatementID: v, Status: Failed, Cause: causeUnfinished, Payouts: []Payout{}, Issues: []finding.Finding{}}
 	}
 	keep(tx, of, rows)
 }
@@ -83,7 +84,7 @@ type told struct {
 	Status      Status
 	Cause       cause
 	Payouts     []Payout
-	Issues      []Issue
+	Issues      []finding.Finding
 	Payments    []string
 }
 

@@ -9,14 +9,9 @@ import (
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-)
-
-// The severities of an issue: a computed statement with an error is not saved. An imported one is as it is, so what is found is a warning.
-const (
-	severityError   = "error"
-	severityWarning = "warning"
 )
 
 // The codes of issues. Rules ERR-112 to ERR-114.
@@ -29,37 +24,38 @@ const (
 )
 
 // blockingIssues are those that keep a statement from being saved.
-func blockingIssues(issues []Issue) []Issue {
-	var out []Issue
+func blockingIssues(issues []finding.Finding) []finding.Finding {
+	var out []finding.Finding
 	for i := range issues {
-		if issues[i].Severity == severityError {
+		if issues[i].Severity == finding.Error {
 			out = append(out, issues[i])
 		}
 	}
 	return out
 }
 
-func (r *row) issue(code string, context map[string]any) Issue {
+// issue is a finding about a statement. A computed one with an error is not saved; an imported one is as it is, so that what is found is a warning.
+func (r *row) issue(code string, context map[string]any) finding.Finding {
 	if r.Imported {
-		return Issue{Code: code, Severity: severityWarning, Context: context}
+		return finding.Finding{Code: code, Severity: finding.Warning, Context: context}
 	}
-	return Issue{Code: code, Severity: severityError, Context: context}
+	return finding.Finding{Code: code, Severity: finding.Error, Context: context}
 }
 
 // paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement is paid otherwise. They
 // say nothing of the figures, so that they keep no statement from being saved.
-func paymentIssues(s *Statement, payouts []linkedPayout) []Issue {
-	var issues []Issue
+func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
+	var issues []finding.Finding
 	for i := range payouts {
 		p := &payouts[i]
 		if p.PaymentID == nil || p.Missing == 0 && (s.Payment.Status == Paid || s.Payment.Status == Overpaid) {
 			continue
 		}
-		severity := severityError
+		severity := finding.Error
 		if p.Code == transaction.AwaitingApproval {
-			severity = severityWarning
+			severity = finding.Warning
 		}
-		issues = append(issues, Issue{Code: p.Code, Severity: severity, Context: map[string]any{
+		issues = append(issues, finding.Finding{Code: p.Code, Severity: severity, Context: map[string]any{
 			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
 		}})
 	}
@@ -68,8 +64,8 @@ func paymentIssues(s *Statement, payouts []linkedPayout) []Issue {
 
 // issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn. The layout of a saved
 // computed statement is not looked at again: neither it nor the entries have changed since it fitted.
-func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]Issue, error) {
-	out := map[id.ID][]Issue{}
+func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
+	out := map[id.ID][]finding.Finding{}
 	laidOut := make([]row, 0, len(rows))
 	for i := range rows {
 		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
@@ -99,8 +95,8 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]Issue, er
 }
 
 // layoutIssues are what a layout leaves out of a statement. The entries may be summed up by section and account.
-func (r *row) layoutIssues(design *layout.Design, entries []layout.Entry) []Issue {
-	var issues []Issue
+func (r *row) layoutIssues(design *layout.Design, entries []layout.Entry) []finding.Finding {
+	var issues []finding.Finding
 	shown, f := design.Render(entries, false), r.financials()
 	if shown.NetRevenue != f.NetRevenue {
 		issues = append(issues, r.issue(issueLayoutMismatch, map[string]any{
@@ -128,7 +124,7 @@ type predecessor struct {
 }
 
 // chainIssues finds where balances do not follow from each other.
-func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]Issue) error {
+func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]finding.Finding) error {
 	before, err := predecessorsOf(ctx, tx, rows)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
@@ -19,7 +20,7 @@ type told struct {
 	payouts   map[id.ID][]linkedPayout
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
-	issues    map[id.ID][]Issue
+	issues    map[id.ID][]finding.Finding
 	published map[id.ID]int64
 	owed      map[id.ID]money.Cents // what guests owe of the balance
 	kept      map[id.ID]kept
@@ -138,7 +139,7 @@ func (t *told) statement(r *row) Statement {
 		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
 		Total:     f.NetIncome, Financials: Funds{f, f.Available - t.owed[r.id()]}, Shares: shares(owners, standings), Summary: f.summary(t.summaryType(r)),
 		Parts: h.cut(r, &f), Earned: f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)), Payment: payment(standings), Payouts: payouts,
-		JournalStatus: t.journalStatus(r), Issues: []Issue{},
+		JournalStatus: t.journalStatus(r), Issues: []finding.Finding{},
 	}
 	if r.Imported {
 		s.Source.Type = Import

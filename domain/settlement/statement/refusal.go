@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
@@ -296,12 +297,12 @@ func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, err
 	}
-	blocked := func(statements []id.ID, errors []Issue) error {
+	blocked := func(statements []id.ID, errors []finding.Finding) error {
 		return errIssues.With(map[string]any{"statementIds": statements, "issues": errors})
 	}
 	r := refused{each: map[id.ID]error{}}
 	var statements []id.ID
-	var all []Issue
+	var all []finding.Finding
 	for i := range rows {
 		statement := rows[i].id()
 		if errors := blockingIssues(issues[statement]); len(errors) > 0 {

@@ -15,6 +15,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -55,7 +56,7 @@ type Statement struct {
 	Payment       Payment              `json:"payment"`
 	Payouts       []Payout             `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
 	JournalStatus ledger.JournalStatus `json:"journalStatus" doc:"Of the journals on the listing; owners are not told the operations."`
-	Issues        []Issue              `json:"issues"`
+	Issues        []finding.Finding    `json:"issues"`
 	Drilldown     *Drilldown           `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
 	Drilldowns    *Drilldowns          `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
 
@@ -166,13 +167,6 @@ type Payout struct {
 	Total          money.Cents `json:"total" doc:"Owner-facing: negative, since it lowers the balance."`
 	TotalFormatted string      `json:"totalFormatted"`
 	Received       money.Cents `json:"received" doc:"What of it is with the member or on its way there, positive: nothing while its payment waits for a second person, and when the provider refused it, gave it back or does not answer for it."`
-}
-
-// Issue is a finding about the statement.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
 }
 
 // Drilldown is a report filter that gives exactly the entries behind a figure.

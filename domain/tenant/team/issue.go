@@ -1,12 +1,5 @@
 package team
 
-// Issue is something about the team that somebody should mend.
-type Issue struct {
-	Code     string         `json:"code"`
-	Severity string         `json:"severity" enum:"error,warning"`
-	Context  map[string]any `json:"context"`
-}
-
 // issues are those of the team t. A team that keeps no books has none.
 //
 // The issue unassignedAccount names the assignments that journals of this team need and no account has: those that every team needs, and those that

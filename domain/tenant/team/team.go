@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
@@ -73,36 +74,36 @@ type Reference struct {
 
 // Team is a team with its settings; booksClosedAt is the first open date.
 type Team struct {
-	ID                             id.ID        `json:"id"`
-	Type                           Type         `json:"type"`
-	Status                         Status       `json:"status"`
-	Name                           string       `json:"name"`
-	CompanyName                    *string      `json:"companyName"`
-	Email                          *string      `json:"email"`
-	SupportEmail                   *string      `json:"supportEmail"`
-	Phone                          *string      `json:"phone"`
-	TaxID                          *string      `json:"taxId"`
-	Logo                           *string      `json:"logo" doc:"Where the logo is read, or null."`
-	DataRegion                     string       `json:"dataRegion"`
-	DefaultCurrency                string       `json:"defaultCurrency"`
-	DefaultRevenueRecognition      Recognition  `json:"defaultRevenueRecognition"`
-	LongTermStayNights             *int64       `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
-	IsGeneralLedger                bool         `json:"isGeneralLedger"`
-	BooksClosedAt                  *day.Day     `json:"booksClosedAt" doc:"First open date."`
-	SoftClosedAt                   *day.Day     `json:"softClosedAt" doc:"From the first open date up to this day only softClosePosters post."`
-	SoftClosePosters               []id.ID      `json:"softClosePosters" doc:"Users who may still post in the softly closed days."`
-	StatementStartAt               *day.Day     `json:"statementStartAt"`
-	EffectiveStatementStartAt      *day.Day     `json:"effectiveStatementStartAt"`
-	StatementAddress               *Address     `json:"statementAddress"`
-	BillingAddress                 *Address     `json:"billingAddress"`
-	OwnerPortalShowDraftStatements bool         `json:"ownerPortalShowDraftStatements"`
-	PayoutBasis                    PayoutBasis  `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
-	IsOnboarding                   bool         `json:"isOnboarding"`
-	InitializedAt                  *day.Instant `json:"initializedAt"`
-	Partner                        *Reference   `json:"partner"`
-	Issues                         []Issue      `json:"issues"`
-	CreatedAt                      day.Instant  `json:"createdAt"`
-	UpdatedAt                      day.Instant  `json:"updatedAt"`
+	ID                             id.ID             `json:"id"`
+	Type                           Type              `json:"type"`
+	Status                         Status            `json:"status"`
+	Name                           string            `json:"name"`
+	CompanyName                    *string           `json:"companyName"`
+	Email                          *string           `json:"email"`
+	SupportEmail                   *string           `json:"supportEmail"`
+	Phone                          *string           `json:"phone"`
+	TaxID                          *string           `json:"taxId"`
+	Logo                           *string           `json:"logo" doc:"Where the logo is read, or null."`
+	DataRegion                     string            `json:"dataRegion"`
+	DefaultCurrency                string            `json:"defaultCurrency"`
+	DefaultRevenueRecognition      Recognition       `json:"defaultRevenueRecognition"`
+	LongTermStayNights             *int64            `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
+	IsGeneralLedger                bool              `json:"isGeneralLedger"`
+	BooksClosedAt                  *day.Day          `json:"booksClosedAt" doc:"First open date."`
+	SoftClosedAt                   *day.Day          `json:"softClosedAt" doc:"From the first open date up to this day only softClosePosters post."`
+	SoftClosePosters               []id.ID           `json:"softClosePosters" doc:"Users who may still post in the softly closed days."`
+	StatementStartAt               *day.Day          `json:"statementStartAt"`
+	EffectiveStatementStartAt      *day.Day          `json:"effectiveStatementStartAt"`
+	StatementAddress               *Address          `json:"statementAddress"`
+	BillingAddress                 *Address          `json:"billingAddress"`
+	OwnerPortalShowDraftStatements bool              `json:"ownerPortalShowDraftStatements"`
+	PayoutBasis                    PayoutBasis       `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
+	IsOnboarding                   bool              `json:"isOnboarding"`
+	InitializedAt                  *day.Instant      `json:"initializedAt"`
+	Partner                        *Reference        `json:"partner"`
+	Issues                         []finding.Finding `json:"issues"`
+	CreatedAt                      day.Instant       `json:"createdAt"`
+	UpdatedAt                      day.Instant       `json:"updatedAt"`
 }
 
 const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
