@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -51,7 +52,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
 		return &api.None{}, err
 	default:
-		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
+		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
 }
 
@@ -62,7 +63,7 @@ func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	switch {
 	case db.Constraint(err) == "reservation_adjustment_fee":
 		// An adjustment came in since the use was looked at.
-		return errInUse.With(LockContext{LockReasons: []string{"reservations"}, SuggestedOnLocked: "archive"}).Because(err)
+		return errInUse.With(apierr.InUse{LockReasons: []string{"reservations"}, SuggestedOnLocked: apierr.Archive}).Because(err)
 	case err != nil:
 		return fmt.Errorf("delete recurring fee: %w", err)
 	}

@@ -153,11 +153,5 @@ var (
 	errPeriodOrder        = apierr.BadRequest.At(apierr.IssueDateOrder.InBody("endAt"))
 )
 
-// LockContext tells the caller of a refused deletion what still uses the fee, and that archiving is possible.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked"`
-}
-
 // standardTypes are the line types that every team knows, beside those it maps.
 var standardTypes = []string{"rent", "cleaningFee", "guestFee", "tax", Discount, "damage", "other", "cancellation", MerchantFee, ChannelFee}

@@ -67,6 +67,12 @@ type Reversed struct {
 	ReversedByID id.ID `json:"reversedById"`
 }
 
+// reversedInUse is the context of a refused deletion.
+type reversedInUse struct {
+	apierr.InUse
+	Reversed
+}
+
 // Unbalanced says by how much debits exceed credits, in cents; negative when credits do.
 type Unbalanced struct {
 	Difference money.Cents `json:"difference"`

@@ -53,7 +53,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 		return err
 	}
 	if old.ReversedByID != nil {
-		return errInUse.With(map[string]any{"lockReasons": []string{"reversed"}, "reversedById": old.ReversedByID})
+		return errInUse.With(reversedInUse{apierr.InUse{LockReasons: []string{"reversed"}}, Reversed{*old.ReversedByID}})
 	}
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, ledger.Lenience{}); err != nil {
 		return fmt.Errorf("take a journal out of the books: %w", err)

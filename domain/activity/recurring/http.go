@@ -221,7 +221,7 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		sql = `update transaction_template set status = 'inactive', next_at = null, updated_at = @now where team_id = @team and id = @id`
 		args["now"] = tx.Now
 	case t.InstancesCount > 0:
-		return nil, errInUse.With(map[string]any{"lockReasons": []string{"transactions"}, "suggestedOnLocked": "archive"})
+		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"transactions"}, SuggestedOnLocked: apierr.Archive})
 	}
 	if _, err := tx.Exec(ctx, sql, args); err != nil {
 		return nil, fmt.Errorf("remove a recurring template: %w", err)

@@ -128,12 +128,6 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a reservation in use."`
 }
 
-// LockContext tells the caller of a refused deletion what still uses the reservation, and what to do instead.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked"`
-}
-
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
@@ -144,7 +138,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	case err != nil:
 		return nil, err
 	case reasons != nil && in.OnLocked == "":
-		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
+		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
 	inactive := Inactive
 	if _, err := record(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {

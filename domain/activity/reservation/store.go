@@ -356,14 +356,7 @@ func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, 
 	if err != nil {
 		return nil, fmt.Errorf("look for references to a reservation: %w", err)
 	}
-	var reasons []string
-	if used.Transactions {
-		reasons = append(reasons, "transactions")
-	}
-	if used.JournalEntries {
-		reasons = append(reasons, "journalEntries")
-	}
-	return reasons, nil
+	return apierr.Uses(apierr.Use{Holds: used.Transactions, Name: "transactions"}, apierr.Use{Holds: used.JournalEntries, Name: "journalEntries"}), nil
 }
 
 // remove deletes a reservation with its lines and adjustments.

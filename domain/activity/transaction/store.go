@@ -305,7 +305,7 @@ func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	})
 	const foreignKeyViolation = "23503"
 	if db.SQLState(err) == foreignKeyViolation {
-		return errInUse.With(map[string]any{"lockReasons": []string{"inUse"}, "suggestedOnLocked": "archive"})
+		return errInUse.With(apierr.InUse{LockReasons: []string{"inUse"}, SuggestedOnLocked: apierr.Archive})
 	}
 	if err != nil {
 		return fmt.Errorf("delete a transaction: %w", err)

@@ -5,15 +5,10 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
-
-// LockContext tells the caller of a refused deletion what still uses the record, and what to do instead when something can be done.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
-}
 
 // use is one kind of thing that refers to an account.
 type use struct {
@@ -75,9 +70,9 @@ func checkDelete(uses []use) error {
 	if refers == nil {
 		return nil
 	}
-	context := LockContext{LockReasons: refers}
+	context := apierr.InUse{LockReasons: refers}
 	if checkArchive(uses) == nil {
-		context.SuggestedOnLocked = "archive"
+		context.SuggestedOnLocked = apierr.Archive
 	}
 	return errInUse.With(context)
 }
@@ -93,5 +88,5 @@ func checkArchive(uses []use) error {
 	if holds == nil {
 		return nil
 	}
-	return errInUse.With(LockContext{LockReasons: holds})
+	return errInUse.With(apierr.InUse{LockReasons: holds})
 }

@@ -167,7 +167,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
 		err = update(ctx, tx, r)
 	default:
-		return nil, errInUse.With(LockContext{LockReasons: reasons, SuggestedOnLocked: "archive"})
+		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
 	if err != nil {
 		return nil, err

@@ -39,12 +39,6 @@ var (
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Tax rate is still used")
 )
 
-// LockContext tells the caller of a refused deletion what still uses the rate, and that archiving is possible.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked"`
-}
-
 // Behavior says whether an amount contains its tax.
 type Behavior string
 

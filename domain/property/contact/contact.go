@@ -118,12 +118,6 @@ var (
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account")
 )
 
-// LockContext tells the caller of a refused deletion what still uses the contact, and that archiving is possible.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked"`
-}
-
 // Usage is what refers to a contact.
 type Usage struct {
 	OwnershipPeriods bool
@@ -135,23 +129,15 @@ type Usage struct {
 
 // checkDelete refuses to delete a contact in use; archiving is always possible: ERR-72, ERR-73, ERR-74, RSN-24.
 func (u Usage) checkDelete() error {
-	var held []string
-	for _, r := range []struct {
-		holds bool
-		name  string
-	}{
-		{u.OwnershipPeriods, "ownershipPeriods"},
-		{u.Transactions, "transactions"},
-		{u.JournalEntries, "journalEntries"},
-		{u.Payments, "payments"},
-		{u.Access, "access"},
-	} {
-		if r.holds {
-			held = append(held, r.name)
-		}
-	}
+	held := apierr.Uses(
+		apierr.Use{Holds: u.OwnershipPeriods, Name: "ownershipPeriods"},
+		apierr.Use{Holds: u.Transactions, Name: "transactions"},
+		apierr.Use{Holds: u.JournalEntries, Name: "journalEntries"},
+		apierr.Use{Holds: u.Payments, Name: "payments"},
+		apierr.Use{Holds: u.Access, Name: "access"},
+	)
 	if held == nil {
 		return nil
 	}
-	return errInUse.With(LockContext{LockReasons: held, SuggestedOnLocked: "archive"})
+	return errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
 }

@@ -73,13 +73,6 @@ var (
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
 )
 
-// LockContext tells the caller of a refused deletion what still uses the record, and what to do instead when something can be done.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
-	SuggestedOnLast   OnLast   `json:"suggestedOnLast,omitempty"`
-}
-
 // Usage is what refers to a listing.
 type Usage struct {
 	Reservations       bool
@@ -93,23 +86,14 @@ type Usage struct {
 
 // deletion lists what keeps the listing from being deleted.
 func (u Usage) deletion() []string {
-	var out []string
-	for _, r := range []struct {
-		holds bool
-		name  string
-	}{
-		{u.Reservations, "reservations"},
-		{u.Transactions, "transactions"},
-		{u.JournalEntries, "journalEntries"},
-		{u.Statements, "ownerStatements"},
-		{u.RecurringFees, "recurringFees"},
-		{u.Children, "groupedListings"},
-	} {
-		if r.holds {
-			out = append(out, r.name)
-		}
-	}
-	return out
+	return apierr.Uses(
+		apierr.Use{Holds: u.Reservations, Name: "reservations"},
+		apierr.Use{Holds: u.Transactions, Name: "transactions"},
+		apierr.Use{Holds: u.JournalEntries, Name: "journalEntries"},
+		apierr.Use{Holds: u.Statements, Name: "ownerStatements"},
+		apierr.Use{Holds: u.RecurringFees, Name: "recurringFees"},
+		apierr.Use{Holds: u.Children, Name: "groupedListings"},
+	)
 }
 
 // checkDelete refuses to delete a listing in use: ERR-72, ERR-73, ERR-74, RSN-24.
@@ -118,9 +102,9 @@ func (u Usage) checkDelete() error {
 	if held == nil {
 		return nil
 	}
-	context := LockContext{LockReasons: held}
+	context := apierr.InUse{LockReasons: held}
 	if !u.FutureReservations {
-		context.SuggestedOnLocked = "archive"
+		context.SuggestedOnLocked = apierr.Archive
 	}
 	return errInUse.With(context)
 }
@@ -128,7 +112,7 @@ func (u Usage) checkDelete() error {
 // checkDeactivate refuses to deactivate a listing that guests are still going to stay in.
 func (u Usage) checkDeactivate() error {
 	if u.FutureReservations {
-		return errInUse.With(LockContext{LockReasons: []string{"reservations"}})
+		return errInUse.With(apierr.InUse{LockReasons: []string{"reservations"}})
 	}
 	return nil
 }

@@ -239,6 +239,13 @@ type delPeriodInput struct {
 	OnLast   OnLast `query:"onLast" doc:"What becomes of the period before, when the last one is deleted; absent: none."`
 }
 
+// periodInUse is the context of a refused deletion. SuggestedOnLast is set when the period before cannot be extended. Rule ERR-76.
+type periodInUse struct {
+	apierr.InUse
+
+	SuggestedOnLast OnLast `json:"suggestedOnLast,omitempty"`
+}
+
 func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
@@ -265,7 +272,7 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 	case in.OnLocked == "archive" && extended == nil:
 		err = archivePeriod(ctx, tx, p)
 	default:
-		context := LockContext{LockReasons: held, SuggestedOnLocked: "archive"}
+		context := periodInUse{InUse: apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive}}
 		if extended != nil {
 			context.SuggestedOnLast = LeaveGap
 		}

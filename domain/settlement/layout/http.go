@@ -103,7 +103,7 @@ func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 		return nil, err
 	}
 	if len(listings) > 0 {
-		return nil, errInUse.With(LockContext{LockReasons: []string{"listings"}, ListingIDs: listings})
+		return nil, errInUse.With(inUse{apierr.InUse{LockReasons: []string{"listings"}}, listings})
 	}
 	audit.Note(tx, audit.Deleted, audit.StatementLayout, l.ID, l.design(), nil)
 	_, err = tx.Exec(ctx, `delete from layout where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": l.ID})

@@ -257,8 +257,9 @@ var (
 	errInUse         = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The statement layout is in use")
 )
 
-// LockContext tells the caller of a refused deletion which listings rely on the layout, at most 100 of them.
-type LockContext struct {
-	LockReasons []string `json:"lockReasons"`
-	ListingIDs  []id.ID  `json:"listingIds"`
+// inUse tells the caller of a refused deletion which listings rely on the layout, at most 100 of them.
+type inUse struct {
+	apierr.InUse
+
+	ListingIDs []id.ID `json:"listingIds"`
 }

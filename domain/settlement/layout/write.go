@@ -196,7 +196,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 			return nil, err
 		}
 		if len(listings) > 0 {
-			return nil, errInUse.With(LockContext{LockReasons: []string{"listings"}, ListingIDs: listings})
+			return nil, errInUse.With(inUse{apierr.InUse{LockReasons: []string{"listings"}}, listings})
 		}
 	}
 	var stmts []db.Stmt

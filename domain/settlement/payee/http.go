@@ -182,7 +182,7 @@ func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 		return nil, err
 	}
 	if under {
-		return nil, errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
 	}
 	return &api.None{}, archive(ctx, tx, m.ID)
 }

@@ -40,11 +40,6 @@ var (
 	errNotReady = apierr.New(apierr.CodeBadRequest, "", "Payment method is not verified")
 )
 
-// LockContext tells the caller of a refused deletion what still uses the method.
-type LockContext struct {
-	LockReasons []string `json:"lockReasons"`
-}
-
 // Method is a payment method of a contact.
 type Method struct {
 	ID            id.ID           `json:"id"`

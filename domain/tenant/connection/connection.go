@@ -45,12 +45,6 @@ var (
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Funding account is not a bank account")
 )
 
-// LockContext tells the caller of a refused deletion what still uses the connection, and what is possible instead.
-type LockContext struct {
-	LockReasons       []string `json:"lockReasons"`
-	SuggestedOnLocked string   `json:"suggestedOnLocked,omitempty"`
-}
-
 // Get reads a connection of the team, or fails with apierr.NotFound.
 func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return read(ctx, tx, connection, "")

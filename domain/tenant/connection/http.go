@@ -256,7 +256,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 		return nil, &n, nil
 	}
 	if used.Payments {
-		return nil, nil, errInUse.With(LockContext{LockReasons: []string{"payments"}, SuggestedOnLocked: "archive"})
+		return nil, nil, errInUse.With(apierr.InUse{LockReasons: []string{"payments"}, SuggestedOnLocked: apierr.Archive})
 	}
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, viewOf(c), nil)
 	return &api.None{}, nil, remove(ctx, tx, in.ID)

@@ -93,7 +93,7 @@ type usage struct{ Payments, PaymentsUnderWay bool }
 // idle refuses what must not happen while a payment is under way.
 func (u usage) idle() error {
 	if u.PaymentsUnderWay {
-		return errInUse.With(LockContext{LockReasons: []string{"paymentsUnderWay"}})
+		return errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
 	}
 	return nil
 }

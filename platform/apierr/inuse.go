@@ -1,0 +1,29 @@
+package apierr
+
+// InUse is the context of a refusal because others still refer to a record. A noun with more to tell embeds it. Rules ERR-72, ERR-73.
+type InUse struct {
+	// LockReasons name what refers to it.
+	LockReasons []string `json:"lockReasons"`
+	// SuggestedOnLocked is what is possible instead, Archive or nothing.
+	SuggestedOnLocked string `json:"suggestedOnLocked,omitempty"`
+}
+
+// Archive is what the parameter onLocked asks for, and what is suggested instead of a deletion.
+const Archive = "archive"
+
+// Use is something that may refer to a record.
+type Use struct {
+	Holds bool
+	Name  string
+}
+
+// Uses are the names of those that do, in the given order; nil when none does.
+func Uses(all ...Use) []string {
+	var held []string
+	for _, u := range all {
+		if u.Holds {
+			held = append(held, u.Name)
+		}
+	}
+	return held
+}
