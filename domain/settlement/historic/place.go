@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
