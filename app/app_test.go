@@ -3,8 +3,10 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,8 +103,49 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
+// What has values of its own has them in one component, to which every other place refers.
+func TestEveryEnumerationIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	d, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(d.JSON, &root); err != nil {
+		t.Fatal(err)
+	}
+	places := map[string][]string{}
+	var walk func(node any, at string)
+	walk = func(node any, at string) {
+		switch n := node.(type) {
+		case map[string]any:
+			if values, is := n["enum"].([]any); is {
+				values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
+				listed := fmt.Sprint(values)
+				places[listed] = append(places[listed], at)
+			}
+			for name, inner := range n {
+				walk(inner, at+"/"+name)
+			}
+		case []any:
+			for i, inner := range n {
+				walk(inner, at+"/"+strconv.Itoa(i))
+			}
+		}
+	}
+	walk(root, "#")
+	for values, at := range places {
+		if len(at) > 1 {
+			t.Errorf("%s stands at %s", values, strings.Join(at, ", "))
+		}
+	}
+	if len(places) < 100 {
+		t.Errorf("%d enumerations are too few to be all", len(places))
+	}
+}
+
 // What an operation costs in the description when it is read without spaces.
-const operationBytes = 3300
+const operationBytes = 3193
 
 func TestTheDescriptionStaysSmall(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,8 @@ func (s *Server) describe() *huma.OpenAPI {
 			"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key", Description: "A team or partner key."},
 			"bearer": {Type: "http", Scheme: "bearer", Description: "An interactive or embedded session."},
 		}},
-		Paths: map[string]*huma.PathItem{},
+		Security: security(&Endpoint{}),
+		Paths:    map[string]*huma.PathItem{},
 	}
 	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
 	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
@@ -107,7 +108,9 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 		Responses: map[string]*huma.Response{}, Extensions: map[string]any{"x-scopes": nonNil(e.Scopes)},
 	}
 	if !e.Public {
-		op.Security = security(e)
+		if own := security(e); !reflect.DeepEqual(own, o.Security) {
+			op.Security = own
+		}
 		op.Extensions["x-partner"] = slices.Contains(e.Credentials(), PartnerKey)
 		op.Extensions["x-owner"] = slices.Contains(e.Credentials(), Owner)
 		op.Extensions["x-embed"] = false
@@ -209,9 +212,9 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 		if pa.slice {
 			schema.MaxItems = &pa.maxItems
 			no := false
-			param.Style, param.Explode = "form", &no
+			param.Explode = &no
 		}
-		schema.Description = ""
+		schema.Description, schema.Deprecated = "", false
 		out = append(out, param)
 	}
 	boolean := func(name, doc string) {
@@ -352,7 +355,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		field := s.Properties[name]
-		if values := enumOf(f.Type); values != nil && field != nil {
+		if values := enumOf(f.Type); values != nil && field != nil && f.Tag.Get("enum") == "" {
 			target := field
 			if field.Items != nil {
 				target = field.Items

@@ -9,8 +9,20 @@ func downgrade(asJSON []byte) ([]byte, error) {
 		return nil, err
 	}
 	schemas := inside(inside(root, "components"), "schemas")
-	typeOf := func(ref string) any {
-		s, _ := schemas[strings.TrimPrefix(ref, refPrefix)].(tree)
+	var typeOf func(s tree) any
+	typeOf = func(s tree) any {
+		if ref, ok := s["$ref"].(string); ok {
+			return typeOf(inside(schemas, strings.TrimPrefix(ref, refPrefix)))
+		}
+		for _, word := range []string{"allOf", "anyOf"} {
+			if options, ok := s[word].([]any); ok {
+				first, _ := options[0].(tree)
+				return typeOf(first)
+			}
+		}
+		if types, ok := s["type"].([]any); ok {
+			return types[0]
+		}
 		return s["type"]
 	}
 	downgradeNode(root, typeOf)
@@ -18,7 +30,7 @@ func downgrade(asJSON []byte) ([]byte, error) {
 	return encodeTree(root)
 }
 
-func downgradeNode(node any, typeOf func(ref string) any) {
+func downgradeNode(node any, typeOf func(s tree) any) {
 	switch n := node.(type) {
 	case []any:
 		for i := range n {
@@ -32,7 +44,7 @@ func downgradeNode(node any, typeOf func(ref string) any) {
 	}
 }
 
-func downgradeSchema(n tree, typeOf func(ref string) any) {
+func downgradeSchema(n tree, typeOf func(s tree) any) {
 	if types, ok := n["type"].([]any); ok && len(types) == 2 {
 		n["type"], n["nullable"] = types[0], true
 	}
@@ -40,8 +52,7 @@ func downgradeSchema(n tree, typeOf func(ref string) any) {
 		if null, ok := options[1].(tree); ok && null["type"] == "null" {
 			delete(n, "anyOf")
 			one, _ := options[0].(tree)
-			ref, _ := one["$ref"].(string)
-			n["allOf"], n["nullable"], n["type"] = []any{one}, true, typeOf(ref)
+			n["allOf"], n["nullable"], n["type"] = []any{one}, true, typeOf(one)
 		}
 	}
 	if ref, ok := n["$ref"].(string); ok && len(n) > 1 {

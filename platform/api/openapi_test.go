@@ -84,7 +84,7 @@ func TestTheDescriptionSaysWhatTheEndpointsDo(t *testing.T) {
 		"paths.~1toys.post.x-scopes":                                        `[]`,
 		"paths.~1toys.get.operationId":                                      `"listToys"`,
 		"paths.~1panic.get.security":                                        `[]`,
-		"paths.~1toys.get.security":                                         `[{"apiKey":[]},{"bearer":[]}]`,
+		"security":                                                          `[{"apiKey":[]},{"bearer":[]}]`,
 		"components.schemas.Making.properties.kind.enum":                    `["owner","vendor"]`,
 		"components.schemas.Making.properties.other.anyOf":                  `[{"enum":["owner","vendor"],"type":"string"},{"type":"null"}]`,
 		"components.schemas.Making.properties.nickname.type":                `["string","null"]`,

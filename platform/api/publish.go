@@ -8,7 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2/yaml"
@@ -23,7 +22,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	if err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
 	}
-	p := publication{enumNames: s.enumNames(), fields: s.Fields}
+	p := publication{enumNames: s.enumNames(), enumPlaces: map[string][]where{}, fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
@@ -70,17 +69,22 @@ type publication struct {
 	root tree
 	// enumNames are the names of the types that list some values, by the JSON of the values.
 	enumNames map[string][]string
-	fields    map[string]string
+	// enumPlaces are the places where some values are listed, by the JSON of the values.
+	enumPlaces map[string][]where
+	fields     map[string]string
 }
 
 func (p *publication) share() {
+	p.eachSchema(p.noteEnum)
 	p.eachSchema(p.nameSchema)
 	p.describeProperties()
 	p.openAnswers()
 	p.shareProperties()
+	p.shareForms()
 	p.shareHeaders()
 	p.shareParameters()
 	p.shareResponses()
+	p.liftParameters()
 }
 
 // component is the object of the components of a kind, such as schemas.
@@ -188,9 +192,9 @@ func inward(s tree, at where, f func(tree, where) tree) {
 // beside are the words of a schema that say something of one place where it stands.
 var beside = []string{"description", "default", "deprecated", "examples"}
 
-// nameSchema gives a reference instead of a schema that has a name, and of an enumeration; null, which one place may allow, stands beside it.
-func (p *publication) nameSchema(s tree, at where) tree {
-	core, around := tree{}, tree{}
+// parted tells what a schema says of values from what it says of the place where it stands.
+func parted(s tree) (core, around tree) {
+	core, around = tree{}, tree{}
 	for word, value := range s {
 		if slices.Contains(beside, word) {
 			around[word] = value
@@ -198,13 +202,38 @@ func (p *publication) nameSchema(s tree, at where) tree {
 			core[word] = value
 		}
 	}
+	return core, around
+}
+
+// valuesOf are the values of a schema that lists them and says nothing else.
+func valuesOf(core tree) (values []any, text string) {
+	if values, ok := core["enum"].([]any); ok && len(core) == len(tree{"type": 0, "enum": 0}) {
+		listed, _ := json.Marshal(values)
+		return values, string(listed)
+	}
+	return nil, ""
+}
+
+// noteEnum notes where some values are listed, so that they have one name wherever they are.
+func (p *publication) noteEnum(s tree, at where) tree {
+	core, _ := parted(s)
+	withoutNull(core)
+	if values, text := valuesOf(core); values != nil {
+		p.enumPlaces[text] = append(p.enumPlaces[text], at)
+	}
+	return s
+}
+
+// nameSchema gives a reference instead of a schema that has a name, and of an enumeration; null, which one place may allow, stands beside it.
+func (p *publication) nameSchema(s tree, _ where) tree {
+	core, around := parted(s)
 	null := withoutNull(core)
 	var ref tree
 	if name, ok := core[namedBy].(string); ok {
 		delete(core, namedBy)
 		ref = p.nameScalar(name, core)
-	} else if values, ok := core["enum"].([]any); ok && len(core) == len(tree{"type": 0, "enum": 0}) {
-		ref = p.put("schemas", tree{"type": core["type"], "enum": values}, p.namesOf(values, at)...)
+	} else if values, text := valuesOf(core); values != nil {
+		ref = p.put("schemas", tree{"type": core["type"], "enum": values}, p.namesOf(text)...)
 	}
 	switch {
 	case ref == nil:
@@ -248,91 +277,19 @@ func withoutNull(s tree) bool {
 	return true
 }
 
-// namesOf are the names that an enumeration can have, the best first.
-func (p *publication) namesOf(values []any, at where) []string {
-	text, _ := json.Marshal(values)
-	names := slices.Clone(p.enumNames[string(text)])
+// namesOf are the names that an enumeration can have, the best first: those of its types, then those of its places.
+func (p *publication) namesOf(values string) []string {
+	names := slices.Clone(p.enumNames[values])
 	for _, name := range slices.Clone(names) {
 		names = append(names, name+"Value")
 	}
-	return append(names, upper(at.name), at.owner+upper(at.name))
-}
-
-// repeated is a part that stands in several places.
-type repeated struct {
-	content any
-	size    int
-	names   []string
-	places  []func(ref tree)
-}
-
-// repeats collects parts by their content, in the order in which they are found.
-type repeats struct {
-	byText map[string]*repeated
-	order  []*repeated
-}
-
-func (r *repeats) add(content any, place func(ref tree), names ...string) {
-	text, _ := json.Marshal(content)
-	one := r.byText[string(text)]
-	if one == nil {
-		if r.byText == nil {
-			r.byText = map[string]*repeated{}
-		}
-		one = &repeated{content: content, size: len(text), names: names}
-		r.byText[string(text)] = one
-		r.order = append(r.order, one)
+	var long []string
+	for _, at := range p.enumPlaces[values] {
+		names = append(names, upper(at.name))
+		long = append(long, at.owner+upper(at.name))
 	}
-	one.places = append(one.places, place)
-}
-
-// shareAll names what stands in at least so many places where that makes the description smaller; what saves most has the choice of names.
-func (p *publication) shareAll(kind string, r *repeats, least int) {
-	reference := func(one *repeated) int { return len(`{"$ref":"#/components//"}`) + len(kind) + len(one.names[0]) }
-	saved := func(one *repeated) int {
-		return len(one.places)*(one.size-reference(one)) - one.size - len(one.names[0])
-	}
-	slices.SortStableFunc(r.order, func(a, b *repeated) int { return saved(b) - saved(a) })
-	for _, one := range r.order {
-		if len(one.places) < least || least > 1 && saved(one) <= 0 {
-			continue
-		}
-		if ref := p.put(kind, one.content, one.names...); ref != nil {
-			for _, place := range one.places {
-				place(ref)
-			}
-		}
-	}
-}
-
-// numbered are names for parts that differ although their first name would be the same.
-func numbered(name string, more ...string) []string {
-	names := append([]string{name}, more...)
-	for i := 2; i < 20; i++ {
-		names = append(names, name+"-"+strconv.Itoa(i))
-	}
-	return names
-}
-
-// shareProperties names properties that are the same, description included, in several schemas. What they refer to stays as it is.
-func (p *publication) shareProperties() {
-	var r repeats
-	schemas := p.component("schemas")
-	for _, owner := range slices.Sorted(maps.Keys(schemas)) {
-		properties, _ := inside(schemas, owner)["properties"].(tree)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			s, ok := properties[name].(tree)
-			if !ok || s["description"] == nil {
-				continue
-			}
-			suffix := ""
-			if options, ok := s["anyOf"].([]any); ok && len(options) == 2 || fmt.Sprint(s["type"]) == "[string null]" {
-				suffix = "OrNull"
-			}
-			r.add(s, func(ref tree) { properties[name] = ref }, upper(name)+suffix, upper(name)+"Field"+suffix)
-		}
-	}
-	p.shareAll("schemas", &r, 2)
+	slices.SortStableFunc(long, func(a, b string) int { return len(a) - len(b) })
+	return append(names, long...)
 }
 
 // describeProperties gives each property that says nothing of itself the description of its name. One that refers to what is described needs none.
@@ -378,50 +335,4 @@ func (p *publication) openAnswers() {
 			delete(s, "additionalProperties")
 		}
 	}
-}
-
-func (p *publication) shareHeaders() {
-	var r repeats
-	p.operations(func(op tree) {
-		for _, response := range inside(op, "responses") {
-			one, _ := response.(tree)
-			headers, _ := one["headers"].(tree)
-			for _, name := range slices.Sorted(maps.Keys(headers)) {
-				r.add(headers[name], func(ref tree) { headers[name] = ref }, name)
-			}
-		}
-	})
-	p.shareAll("headers", &r, 1)
-}
-
-func (p *publication) shareParameters() {
-	var r repeats
-	p.operations(func(op tree) {
-		parameters, _ := op["parameters"].([]any)
-		tags, _ := op["tags"].([]any)
-		of := ""
-		if len(tags) > 0 {
-			of = "Of" + strings.ReplaceAll(fmt.Sprint(tags[0]), " ", "")
-		}
-		for i, parameter := range parameters {
-			one, _ := parameter.(tree)
-			name := fmt.Sprint(one["name"])
-			r.add(one, func(ref tree) { parameters[i] = ref }, numbered(name, name+of)...)
-		}
-	})
-	p.shareAll("parameters", &r, 2)
-}
-
-func (p *publication) shareResponses() {
-	var r repeats
-	p.operations(func(op tree) {
-		responses := inside(op, "responses")
-		for _, status := range slices.Sorted(maps.Keys(responses)) {
-			one := inside(responses, status)
-			name := fmt.Sprint(one[namedBy])
-			delete(one, namedBy)
-			r.add(one, func(ref tree) { responses[status] = ref }, numbered(name)...)
-		}
-	})
-	p.shareAll("responses", &r, 2)
 }

@@ -2,11 +2,12 @@ package api
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
-// Resolved is the description in 3.1 with its parts where they belong: of all references only those to objects are left, which have a name of
-// their own and can hold themselves.
+// Resolved is the description in 3.1 with its parts where they belong: what all methods of a path take is with each of them, and of all references
+// only those to objects are left, which have a name of their own and can hold themselves.
 func (d Description) Resolved() (map[string]any, error) {
 	root, err := decodeTree(d.JSON)
 	if err != nil {
@@ -14,6 +15,18 @@ func (d Description) Resolved() (map[string]any, error) {
 	}
 	for part, content := range root {
 		root[part] = resolved(root, content)
+	}
+	for _, one := range inside(root, "paths") {
+		item, _ := one.(tree)
+		common, _ := item["parameters"].([]any)
+		delete(item, "parameters")
+		for method := range item {
+			op := inside(item, method)
+			own, _ := op["parameters"].([]any)
+			if all := slices.Concat(common, own); len(all) > 0 {
+				op["parameters"] = all
+			}
+		}
 	}
 	return root, nil
 }

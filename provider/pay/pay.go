@@ -20,6 +20,9 @@ const (
 	Savings  AccountType = "savings"
 )
 
+// Enum lists the account types.
+func (AccountType) Enum() []string { return []string{string(Checking), string(Savings)} }
+
 // Account is the bank account that money goes to.
 type Account struct {
 	Holder  string      `json:"holder"`

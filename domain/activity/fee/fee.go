@@ -23,6 +23,11 @@ const (
 	MerchantFeeType   Type = "merchantFee"
 )
 
+// Enum lists the types.
+func (Type) Enum() []string {
+	return []string{string(ManagementFee), string(AdditionalFee), string(BookingChannelFee), string(CleaningFee), string(MerchantFeeType)}
+}
+
 // RateType says what a fee's rate is a rate of.
 type RateType string
 
@@ -85,13 +90,13 @@ type Fee struct {
 	Name                   string               `json:"name"`
 	Icon                   *string              `json:"icon"`
 	Status                 string               `json:"status" enum:"active,inactive"`
-	Type                   Type                 `json:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Type                   Type                 `json:"type"`
 	Formula                string               `json:"formula" doc:"What a percentage fee is taken of, such as rent + cleaningFee - discount; empty for a flat one."`
 	RateType               RateType             `json:"rateType" enum:"flat,percentage"`
 	DefaultRate            int64                `json:"defaultRate" doc:"Cents per reservation (flat), or parts per 100000 of the formula's value (percentage)."`
 	RevenueRecognition     *Recognition         `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
-	CreditParty            ledger.Party         `json:"creditParty" enum:"owners,manager"`
-	DebitParty             ledger.Party         `json:"debitParty" enum:"owners,manager"`
+	CreditParty            ledger.Party         `json:"creditParty"`
+	DebitParty             ledger.Party         `json:"debitParty"`
 	CreditAccountID        id.ID                `json:"creditAccountId"`
 	DebitAccountID         id.ID                `json:"debitAccountId"`
 	CreditAccount          AccountRef           `json:"creditAccount"`

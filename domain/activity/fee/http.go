@@ -88,7 +88,7 @@ type listInput struct {
 	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 	UniqueRefs []string `query:"uniqueRefs"`
 	Status     string   `query:"status" enum:"active,inactive"`
-	Types      []string `query:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Types      []Type   `query:"type"`
 	RateType   string   `query:"rateType" enum:"flat,percentage"`
 	ListingIDs page.IDs `query:"listingIds" doc:"Fees with a listing period on one of the listings."`
 	AccountIDs page.IDs `query:"accountIds" doc:"Fees that one of the accounts earns or bears."`

@@ -27,13 +27,13 @@ type Create struct {
 	UniqueRef              *string               `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
 	Icon                   *string               `json:"icon,omitempty" minLength:"1" maxLength:"100"`
 	Status                 string                `json:"status,omitempty" enum:"active,inactive"`
-	Type                   Type                  `json:"type" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Type                   Type                  `json:"type"`
 	Formula                string                `json:"formula,omitempty" maxLength:"1000" doc:"Needed by a percentage fee."`
 	RateType               RateType              `json:"rateType" enum:"flat,percentage"`
 	DefaultRate            int64                 `json:"defaultRate" minimum:"-9007199254740991" maximum:"9007199254740991"`
 	RevenueRecognition     *Recognition          `json:"revenueRecognition,omitempty" enum:"checkIn,checkOut,proRata,bookedAt"`
-	CreditParty            ledger.Party          `json:"creditParty" enum:"owners,manager"`
-	DebitParty             ledger.Party          `json:"debitParty" enum:"owners,manager"`
+	CreditParty            ledger.Party          `json:"creditParty"`
+	DebitParty             ledger.Party          `json:"debitParty"`
 	CreditAccountID        id.ID                 `json:"creditAccountId"`
 	DebitAccountID         id.ID                 `json:"debitAccountId"`
 	ChargeBasis            ChargeBasis           `json:"chargeBasis,omitempty" doc:"Absent means perReservation."`
@@ -88,13 +88,13 @@ type Update struct {
 	UniqueRef              api.Opt[string]        `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
 	Icon                   api.Opt[string]        `json:"icon,omitzero" minLength:"1" maxLength:"100"`
 	Status                 *string                `json:"status,omitempty" enum:"active,inactive"`
-	Type                   *Type                  `json:"type,omitempty" enum:"managementFee,additionalFee,bookingChannelFee,cleaningFee,merchantFee"`
+	Type                   *Type                  `json:"type,omitempty"`
 	Formula                *string                `json:"formula,omitempty" maxLength:"1000"`
 	RateType               *RateType              `json:"rateType,omitempty" enum:"flat,percentage"`
 	DefaultRate            *int64                 `json:"defaultRate,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991"`
 	RevenueRecognition     api.Opt[Recognition]   `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
-	CreditParty            *ledger.Party          `json:"creditParty,omitempty" enum:"owners,manager"`
-	DebitParty             *ledger.Party          `json:"debitParty,omitempty" enum:"owners,manager"`
+	CreditParty            *ledger.Party          `json:"creditParty,omitempty"`
+	DebitParty             *ledger.Party          `json:"debitParty,omitempty"`
 	CreditAccountID        *id.ID                 `json:"creditAccountId,omitempty"`
 	DebitAccountID         *id.ID                 `json:"debitAccountId,omitempty"`
 	ChargeBasis            *ChargeBasis           `json:"chargeBasis,omitempty"`

@@ -23,7 +23,7 @@ type Create struct {
 type LineInput struct {
 	AccountID     id.ID                 `json:"accountId"`
 	CentTotal     money.Cents           `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; debit positive, credit negative, never zero."`
-	Party         api.Opt[ledger.Party] `json:"party,omitzero" enum:"owners,manager" doc:"Absent on revenue, expense and distribution accounts: the owners' when the line has a listing, else the manager's."`
+	Party         api.Opt[ledger.Party] `json:"party,omitzero" doc:"Absent on revenue, expense and distribution accounts: the owners' when the line has a listing, else the manager's."`
 	ListingID     api.Opt[id.ID]        `json:"listingId,omitzero" doc:"Absent: the listing of the reservation."`
 	ContactID     api.Opt[id.ID]        `json:"contactId,omitzero"`
 	ReservationID api.Opt[id.ID]        `json:"reservationId,omitzero"`

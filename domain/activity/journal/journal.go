@@ -45,7 +45,7 @@ type Line struct {
 	AccountID     id.ID                   `json:"accountId"`
 	Account       transaction.AccountRef  `json:"account"`
 	CentTotal     money.Cents             `json:"centTotal" doc:"Cents; debit positive, credit negative."`
-	Party         *ledger.Party           `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	Party         *ledger.Party           `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
 	ListingID     *id.ID                  `json:"listingId"`
 	Listing       *transaction.ListingRef `json:"listing"`
 	ContactID     *id.ID                  `json:"contactId"`

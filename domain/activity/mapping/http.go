@@ -109,7 +109,7 @@ type Terms struct {
 	Channel            api.Opt[string]          `json:"channel,omitzero" minLength:"1" maxLength:"100"`
 	Status             *Status                  `json:"status,omitempty" doc:"Absent: mapped when there is an account, else unmapped."`
 	AccountID          api.Opt[id.ID]           `json:"accountId,omitzero"`
-	Party              api.Opt[ledger.Party]    `json:"party,omitzero" enum:"owners,manager"`
+	Party              api.Opt[ledger.Party]    `json:"party,omitzero"`
 	RevenueRecognition api.Opt[fee.Recognition] `json:"revenueRecognition,omitzero" enum:"checkIn,checkOut,proRata,bookedAt"`
 }
 

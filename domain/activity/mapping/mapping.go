@@ -39,7 +39,7 @@ type Mapping struct {
 	Status             Status           `json:"status"`
 	AccountID          *id.ID           `json:"accountId" doc:"Null unless mapped."`
 	Account            *AccountRef      `json:"account"`
-	Party              *ledger.Party    `json:"party" enum:"owners,manager" doc:"Whose revenue it is; null means nobody's, such as tax."`
+	Party              *ledger.Party    `json:"party" doc:"Whose revenue it is; null means nobody's, such as tax."`
 	RevenueRecognition *fee.Recognition `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
 	CreatedAt          day.Instant      `json:"createdAt"`
 	UpdatedAt          day.Instant      `json:"updatedAt"`

@@ -74,7 +74,7 @@ type listInput struct {
 	Sort   transaction.Sort   `query:"sort" doc:"Default -createdAt."`
 	IDs    page.IDs           `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 	Status transaction.Status `query:"status" enum:"active,inactive"`
-	Type   []transaction.Type `query:"type" enum:"deposit,expense,transfer,payout"`
+	Type   []transaction.Type `query:"type"`
 	Search string             `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
 }
 

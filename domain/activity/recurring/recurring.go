@@ -22,7 +22,7 @@ type Template struct {
 	ID            id.ID                   `json:"id"`
 	UniqueRef     *string                 `json:"uniqueRef" doc:"The caller's own reference, unique among the templates of the team."`
 	Status        transaction.Status      `json:"status" enum:"active,inactive" doc:"An inactive template makes nothing."`
-	Type          transaction.Type        `json:"type" enum:"deposit,expense,transfer,payout" doc:"Of the instances."`
+	Type          transaction.Type        `json:"type" doc:"Of the instances."`
 	Description   *string                 `json:"description"`
 	Date          day.Day                 `json:"date" doc:"The first day on which the pattern can have a date."`
 	Currency      string                  `json:"currency" doc:"ISO 4217 in lower case."`
@@ -130,7 +130,7 @@ func (t *Template) instance(at day.Day) transaction.Create {
 
 // Put is a template as the caller describes it.
 type Put struct {
-	Type          transaction.Type        `json:"type,omitempty" enum:"deposit,expense,transfer,payout" doc:"Absent: expense."`
+	Type          transaction.Type        `json:"type,omitempty" doc:"Absent: expense."`
 	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`
 	Description   api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
 	Date          day.Day                 `json:"date" doc:"The first day on which the pattern can have a date."`

@@ -103,18 +103,19 @@ func TestRefusedTemplates(t *testing.T) {
 		body       object
 		code, path string
 	}{
-		"weekdays of a month": {pattern("weekDays", list{"monday"}), "patternInvalid", "pattern.weekDays"},
-		"months of a month":   {pattern("months", list{1}), "patternInvalid", "pattern.months"},
-		"days of a week":      {pattern("frequency", "weekly", "monthDays", list{1}), "patternInvalid", "pattern.monthDays"},
-		"no such day":         {pattern("monthDays", list{32}), "patternInvalid", "pattern.monthDays"},
-		"day zero":            {pattern("monthDays", list{0}), "patternInvalid", "pattern.monthDays"},
-		"no such month":       {pattern("frequency", "yearly", "months", list{13}), "patternInvalid", "pattern.months"},
-		"over at once":        {pattern("endDate", "2026-01-30"), "patternInvalid", "pattern.endDate"},
-		"unknown account":     {w.rent("accountId", w.id()), "notFound", "accountId"},
-		"unknown contact":     {w.rent("contactId", w.id()), "notFound", "contactId"},
-		"an unpaid purchase":  {w.rent("accountId", w.accounts["1000"], "paymentStatus", "unpaid"), "paymentStatusMismatch", "paymentStatus"},
-		"no account":          {w.rent("lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
-		"two lines":           {w.rent("type", "transfer", "lines", list{object{"amount": 1}, object{"amount": 1}}), "exactlyOneLine", "lines"},
+		"weekdays of a month":         {pattern("weekDays", list{"monday"}), "patternInvalid", "pattern.weekDays"},
+		"months of a month":           {pattern("months", list{1}), "patternInvalid", "pattern.months"},
+		"days of a week":              {pattern("frequency", "weekly", "monthDays", list{1}), "patternInvalid", "pattern.monthDays"},
+		"no such day":                 {pattern("monthDays", list{32}), "patternInvalid", "pattern.monthDays"},
+		"day zero":                    {pattern("monthDays", list{0}), "patternInvalid", "pattern.monthDays"},
+		"no such month":               {pattern("frequency", "yearly", "months", list{13}), "patternInvalid", "pattern.months"},
+		"over at once":                {pattern("endDate", "2026-01-30"), "patternInvalid", "pattern.endDate"},
+		"unknown account":             {w.rent("accountId", w.id()), "notFound", "accountId"},
+		"unknown contact":             {w.rent("contactId", w.id()), "notFound", "contactId"},
+		"a bill that is paid in part": {w.rent("paymentStatus", "underpaid"), "enum", "paymentStatus"},
+		"an unpaid purchase":          {w.rent("accountId", w.accounts["1000"], "paymentStatus", "unpaid"), "paymentStatusMismatch", "paymentStatus"},
+		"no account":                  {w.rent("lines", list{object{"amount": 1}}), "required", "lines.0.accountId"},
+		"two lines":                   {w.rent("type", "transfer", "lines", list{object{"amount": 1}, object{"amount": 1}}), "exactlyOneLine", "lines"},
 	}
 	for name, test := range tests {
 		r := w.Post(templates, test.body)

@@ -31,7 +31,7 @@ type Adjustment struct {
 	Description            *string         `json:"description"`
 	Amount                 money.Cents     `json:"amount" doc:"financial: what the guest owes more; fee: what goes to the party, or to the fee's credit party."`
 	AccountID              *id.ID          `json:"accountId" doc:"Null when the recurring fee says where it is posted."`
-	Party                  *ledger.Party   `json:"party" enum:"owners,manager" doc:"financial: null means by the account, owners for revenue and expense."`
+	Party                  *ledger.Party   `json:"party" doc:"financial: null means by the account, owners for revenue and expense."`
 	RecurringFeeID         *id.ID          `json:"recurringFeeId"`
 	ReservationRef         *string         `json:"reservationRef"`
 	GeneralLedgerPostingAt *day.Day        `json:"generalLedgerPostingAt" doc:"Null follows the reservation."`

@@ -47,7 +47,7 @@ type AdjustmentTerms struct {
 	Description            api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
 	AccountID              api.Opt[id.ID]          `json:"accountId,omitzero" doc:"Absent for a financial adjustment of a canceled reservation: the account assigned cancellationRevenue."`
 	AccountRef             *string                 `json:"accountRef,omitempty" minLength:"1" maxLength:"200" doc:"uniqueRef or code of the account, instead of accountId."`
-	Party                  api.Opt[ledger.Party]   `json:"party,omitzero" enum:"owners,manager"`
+	Party                  api.Opt[ledger.Party]   `json:"party,omitzero"`
 	RecurringFeeID         api.Opt[id.ID]          `json:"recurringFeeId,omitzero" doc:"A fee adjustment that is posted as this fee is."`
 	ReservationRef         api.Opt[string]         `json:"reservationRef,omitzero" maxLength:"200" doc:"What the source calls the reservation."`
 	GeneralLedgerPostingAt api.Opt[day.Day]        `json:"generalLedgerPostingAt,omitzero" doc:"Absent or null: the date of the reservation, the cancellation's when canceled."`

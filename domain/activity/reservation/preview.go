@@ -32,7 +32,7 @@ type PreviewEntry struct {
 	Account           *mapping.AccountRef `json:"account" doc:"Null while no account is assigned; see issues."`
 	CentTotal         money.Cents         `json:"centTotal" doc:"Debit positive, credit negative."`
 	Currency          string              `json:"currency"`
-	Party             *ledger.Party       `json:"party" enum:"owners,manager"`
+	Party             *ledger.Party       `json:"party"`
 	ListingID         id.ID               `json:"listingId"`
 	OwnershipPeriodID *id.ID              `json:"ownershipPeriodId"`
 	RecurringFeeID    *id.ID              `json:"recurringFeeId"`
@@ -44,7 +44,7 @@ type PreviewEntry struct {
 type PreviewLine struct {
 	Name           string              `json:"name"`
 	Type           PreviewLineType     `json:"type"`
-	Party          *ledger.Party       `json:"party" enum:"owners,manager" doc:"Whose revenue it is; of a fee, who earns it."`
+	Party          *ledger.Party       `json:"party" doc:"Whose revenue it is; of a fee, who earns it."`
 	Status         LineStatus          `json:"status"`
 	Amount         money.Cents         `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
 	InactiveReason *string             `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`

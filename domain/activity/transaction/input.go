@@ -12,7 +12,7 @@ import (
 
 // Create is a new transaction as the caller describes it.
 type Create struct {
-	Type             Type                  `json:"type" enum:"deposit,expense,transfer,payout"`
+	Type             Type                  `json:"type"`
 	Date             day.Day               `json:"date" doc:"Accounting date."`
 	UniqueRef        api.Opt[string]       `json:"uniqueRef,omitzero" maxLength:"255"`
 	Description      api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
@@ -52,7 +52,7 @@ type LineFields struct {
 	ListingID        api.Opt[id.ID]              `json:"listingId,omitzero" doc:"Absent: the listing of the reservation or of the owner statement."`
 	ReservationID    api.Opt[id.ID]              `json:"reservationId,omitzero"`
 	OwnerStatementID api.Opt[id.ID]              `json:"ownerStatementId,omitzero" doc:"Payouts only: the published statement that is paid."`
-	Party            api.Opt[ledger.Party]       `json:"party,omitzero" enum:"owners,manager" doc:"Absent: by account and listing."`
+	Party            api.Opt[ledger.Party]       `json:"party,omitzero" doc:"Absent: by account and listing."`
 	ContactID        api.Opt[id.ID]              `json:"contactId,omitzero"`
 
 	MatchReservationConfirmationCode api.Opt[string] `json:"matchReservationConfirmationCode,omitzero" minLength:"1" maxLength:"200" doc:"Links the line to the reservation with this code as soon as there is one."`

@@ -15,7 +15,7 @@ import (
 
 // Filter selects transactions: the query parameters of the list and the body of its export alike.
 type Filter struct {
-	Type                    []Type     `query:"type" json:"type,omitempty" enum:"deposit,expense,transfer,payout"`
+	Type                    []Type     `query:"type" json:"type,omitempty"`
 	Status                  Status     `query:"status" json:"status,omitempty" enum:"active,inactive"`
 	IsOpeningBalance        *bool      `query:"isOpeningBalance" json:"isOpeningBalance,omitempty"`
 	IsLocked                *bool      `query:"isLocked" json:"isLocked,omitempty" doc:"Whether anything holds the journal."`

@@ -32,6 +32,11 @@ const (
 	Payout Type = "payout"
 )
 
+// Enum lists the types.
+func (Type) Enum() []string {
+	return []string{string(Deposit), string(Expense), string(Transfer), string(Payout)}
+}
+
 // Status tells transactions that count from archived ones.
 type Status string
 
@@ -79,7 +84,7 @@ type Transaction struct {
 	ID               id.ID       `json:"id"`
 	ShortRef         string      `json:"shortRef"`
 	UniqueRef        *string     `json:"uniqueRef" doc:"The caller's own reference, unique in the team; the empty text is a value like any other."`
-	Type             Type        `json:"type" enum:"deposit,expense,transfer,payout"`
+	Type             Type        `json:"type"`
 	Status           Status      `json:"status" enum:"active,inactive" doc:"An inactive transaction is archived and has no journal."`
 	Date             day.Day     `json:"date" doc:"Accounting date."`
 	Description      *string     `json:"description"`
@@ -149,7 +154,7 @@ type Line struct {
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
 	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	Party            *ledger.Party     `json:"party" enum:"owners,manager" doc:"Whose income or cost it is; null for money that is held for others."`
+	Party            *ledger.Party     `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
 	ContactID        *id.ID            `json:"contactId"`
 	Contact          *ContactRef       `json:"contact"`
 	Issues           []finding.Finding `json:"issues"`

@@ -34,6 +34,9 @@ const (
 	Manager Party = "manager"
 )
 
+// Enum lists the parties that an entry can name.
+func (Party) Enum() []string { return []string{string(Owners), string(Manager)} }
+
 // Status tells entries that count from those that are kept for the record.
 type Status string
 

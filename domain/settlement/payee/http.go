@@ -86,7 +86,7 @@ type ACH struct {
 	AccountHolder string          `json:"accountHolder" minLength:"1" maxLength:"100" pattern:"^[^\\s\\p{C}]([^\\p{C}]*[^\\s\\p{C}])?$"`
 	RoutingNumber string          `json:"routingNumber" minLength:"9" maxLength:"9" pattern:"^[0-9]{9}$"`
 	AccountNumber string          `json:"accountNumber" minLength:"4" maxLength:"17" pattern:"^[0-9]{4,17}$" doc:"Sealed; only the last four digits are ever returned."`
-	AccountType   pay.AccountType `json:"accountType" enum:"checking,savings"`
+	AccountType   pay.AccountType `json:"accountType"`
 }
 
 type addInput struct {

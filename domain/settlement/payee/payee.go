@@ -47,7 +47,7 @@ type Method struct {
 	Kind          string          `json:"kind" enum:"ach"`
 	Status        Status          `json:"status"`
 	AccountHolder string          `json:"accountHolder"`
-	AccountType   pay.AccountType `json:"accountType" enum:"checking,savings"`
+	AccountType   pay.AccountType `json:"accountType"`
 	Last4         string          `json:"last4" doc:"Of the account number; nothing more of it is ever returned."`
 	RoutingLast4  string          `json:"routingLast4"`
 	IsDefault     bool            `json:"isDefault" doc:"The method that the contact is paid with."`

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// repeated is a part that stands in several places.
+type repeated struct {
+	content any
+	size    int
+	names   []string
+	places  []func(ref tree)
+}
+
+// repeats collects parts by their content, in the order in which they are found.
+type repeats struct {
+	byText map[string]*repeated
+	order  []*repeated
+}
+
+func (r *repeats) add(content any, place func(ref tree), names ...string) {
+	text, _ := json.Marshal(content)
+	one := r.byText[string(text)]
+	if one == nil {
+		if r.byText == nil {
+			r.byText = map[string]*repeated{}
+		}
+		one = &repeated{content: content, size: len(text), names: names}
+		r.byText[string(text)] = one
+		r.order = append(r.order, one)
+	}
+	one.places = append(one.places, place)
+}
+
+// shareAll names what stands in at least so many places where that makes the description smaller; what saves most has the choice of names.
+func (p *publication) shareAll(kind string, r *repeats, least int) {
+	reference := func(one *repeated) int { return len(`{"$ref":"#/components//"}`) + len(kind) + len(one.names[0]) }
+	saved := func(one *repeated) int {
+		return len(one.places)*(one.size-reference(one)) - one.size - len(one.names[0])
+	}
+	slices.SortStableFunc(r.order, func(a, b *repeated) int { return saved(b) - saved(a) })
+	for _, one := range r.order {
+		if len(one.places) < least || least > 1 && saved(one) <= 0 {
+			continue
+		}
+		if ref := p.put(kind, one.content, one.names...); ref != nil {
+			for _, place := range one.places {
+				place(ref)
+			}
+		}
+	}
+}
+
+// numbered are names for parts that differ although their first name would be the same.
+func numbered(name string, more ...string) []string {
+	names := append([]string{name}, more...)
+	for i := 2; i < 20; i++ {
+		names = append(names, name+"-"+strconv.Itoa(i))
+	}
+	return names
+}
+
+// shareProperties names properties that are the same, description included, in several schemas. What they refer to stays as it is.
+func (p *publication) shareProperties() {
+	var r repeats
+	schemas := p.component("schemas")
+	for _, owner := range slices.Sorted(maps.Keys(schemas)) {
+		properties, _ := inside(schemas, owner)["properties"].(tree)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			s, ok := properties[name].(tree)
+			if !ok || s["description"] == nil {
+				continue
+			}
+			suffix := ""
+			if options, ok := s["anyOf"].([]any); ok && len(options) == 2 || fmt.Sprint(s["type"]) == "[string null]" {
+				suffix = "OrNull"
+			}
+			r.add(s, func(ref tree) { properties[name] = ref }, upper(name)+suffix, upper(name)+"Field"+suffix)
+		}
+	}
+	p.shareAll("schemas", &r, 2)
+}
+
+// shareForms names lists of a component, and a component or null, that stand in several places.
+func (p *publication) shareForms() {
+	var r repeats
+	note := func(s tree, _ where) tree {
+		form, _ := parted(s)
+		if names := formNames(form); names != nil {
+			r.add(form, func(ref tree) {
+				for word := range form {
+					delete(s, word)
+				}
+				maps.Copy(s, ref)
+			}, names...)
+		}
+		return s
+	}
+	schemas := p.component("schemas")
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		note(inside(schemas, name), where{})
+	}
+	p.eachSchema(note)
+	p.shareAll("schemas", &r, 2)
+}
+
+// formNames are names for a list of a component, with its bounds, or for a component or null; nil for any other schema.
+func formNames(form tree) []string {
+	last := func(of any) string {
+		one, _ := of.(tree)
+		ref, _ := one["$ref"].(string)
+		if len(one) > 1 {
+			return ""
+		}
+		return ref[strings.LastIndex(ref, "/")+1:]
+	}
+	if options, ok := form["anyOf"].([]any); ok && len(form) == 1 && len(options) == 2 && reflect.DeepEqual(options[1], tree{"type": "null"}) {
+		if name := last(options[0]); name != "" {
+			return []string{name + "OrNull", name + "ValueOrNull"}
+		}
+	}
+	name := last(form["items"])
+	if name == "" || form["type"] != "array" {
+		return nil
+	}
+	name += "List"
+	if least := form["minItems"]; least != nil {
+		name += "From" + fmt.Sprint(least)
+	}
+	if most := form["maxItems"]; most != nil {
+		name += "To" + fmt.Sprint(most)
+	}
+	return []string{name}
+}
+
+// liftParameters says once for a path what all of its methods take.
+func (p *publication) liftParameters() {
+	among := func(list []any) func(any) bool {
+		return func(one any) bool {
+			return slices.ContainsFunc(list, func(o any) bool { return reflect.DeepEqual(o, one) })
+		}
+	}
+	for _, one := range inside(p.root, "paths") {
+		item, _ := one.(tree)
+		var common []any
+		for i, method := range slices.Sorted(maps.Keys(item)) {
+			taken, _ := inside(item, method)["parameters"].([]any)
+			if i == 0 {
+				common = slices.Clone(taken)
+			}
+			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })
+		}
+		if len(common) == 0 || len(item) == 1 {
+			continue
+		}
+		for method := range item {
+			op := inside(item, method)
+			taken, _ := op["parameters"].([]any)
+			if own := slices.DeleteFunc(taken, among(common)); len(own) > 0 {
+				op["parameters"] = own
+			} else {
+				delete(op, "parameters")
+			}
+		}
+		item["parameters"] = common
+	}
+}
+
+func (p *publication) shareHeaders() {
+	var r repeats
+	p.operations(func(op tree) {
+		for _, response := range inside(op, "responses") {
+			one, _ := response.(tree)
+			headers, _ := one["headers"].(tree)
+			for _, name := range slices.Sorted(maps.Keys(headers)) {
+				r.add(headers[name], func(ref tree) { headers[name] = ref }, strings.TrimPrefix(name, "X-Service-"))
+			}
+		}
+	})
+	p.shareAll("headers", &r, 1)
+}
+
+func (p *publication) shareParameters() {
+	var r repeats
+	p.operations(func(op tree) {
+		parameters, _ := op["parameters"].([]any)
+		tags, _ := op["tags"].([]any)
+		of := ""
+		if len(tags) > 0 {
+			of = "Of" + strings.ReplaceAll(fmt.Sprint(tags[0]), " ", "")
+		}
+		for i, parameter := range parameters {
+			one, _ := parameter.(tree)
+			name := fmt.Sprint(one["name"])
+			r.add(one, func(ref tree) { parameters[i] = ref }, numbered(name, name+of)...)
+		}
+	})
+	p.shareAll("parameters", &r, 2)
+}
+
+func (p *publication) shareResponses() {
+	var r repeats
+	p.operations(func(op tree) {
+		responses := inside(op, "responses")
+		for _, status := range slices.Sorted(maps.Keys(responses)) {
+			one := inside(responses, status)
+			name := fmt.Sprint(one[namedBy])
+			delete(one, namedBy)
+			r.add(one, func(ref tree) { responses[status] = ref }, numbered(name)...)
+		}
+	})
+	p.shareAll("responses", &r, 2)
+}
