@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +102,37 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 	if fields < 2000 {
 		t.Errorf("%d fields are too few to be all", fields)
+	}
+}
+
+// Every line of fields.txt describes a field that says nothing of itself; the lines stand in the order of their names.
+func TestEveryLineAboutFieldsIsUsed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("fields.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	marks := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, ": ")
+		names = append(names, name)
+		marks[name] = "<" + name + ">"
+	}
+	if order := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }; !slices.IsSortedFunc(names, order) {
+		t.Error("the lines are not in the order of their names")
+	}
+	d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Fields: marks}, endpoints()).OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if i > 0 && name == names[i-1] {
+			t.Errorf("two lines describe %s", name)
+		}
+		if !strings.Contains(string(d.JSON), `"`+marks[name]+`"`) {
+			t.Errorf("no field takes its description from the line of %s: take it away", name)
+		}
 	}
 }
 
