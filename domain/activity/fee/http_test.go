@@ -156,7 +156,7 @@ func TestFeeLock(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	fixture.CloseBooks(b.Team, "2026-01-30")
-	statement := fixture.Statement(b.Team, b.listing, period, "published", "2026-01-01", "2026-01-31")
+	statement := fixture.Statement(b.Team, period, "published", "2026-01-01", "2026-01-31")
 	b.Exec(`update ledger_entry set statement_id = @statement, ownership_period_id = @period where team_id = @team and party = 'owners'`,
 		db.Args{"statement": statement, "period": period})
 	list := b.Get("/recurring-fees?sort=name").Want(200)

@@ -47,11 +47,9 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) id() id.ID { return id.New(w.DB.Now()) }
-
 // statement saves an owner statement of Ann's over some days and attaches its entries when asked to.
 func (w *world) statement(status, first, last string, attach bool) id.ID {
-	s := fixture.Statement(w.Team, w.villa, w.ann, status, first, last)
+	s := fixture.Statement(w.Team, w.ann, status, first, last)
 	if attach {
 		fixture.Attach(w.Team, s)
 	}

@@ -41,7 +41,7 @@ func (w *world) deposit(date string, cents int64) object {
 
 // saved is an owner statement of the villa over January.
 func (w *world) saved() {
-	fixture.Statement(w.Team, w.villa, w.period, "inReview", "2026-01-01", "2026-01-31")
+	fixture.Statement(w.Team, w.period, "inReview", "2026-01-01", "2026-01-31")
 }
 
 func wantBalances(t *testing.T, w *world, want map[string]int64) {

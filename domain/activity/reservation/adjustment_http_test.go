@@ -12,7 +12,7 @@ type object = map[string]any
 
 // published is a published January of the owner.
 func (b *books) published() id.ID {
-	return fixture.Statement(b.Team, b.listing, b.period, "published", "2026-01-01", "2026-01-31")
+	return fixture.Statement(b.Team, b.period, "published", "2026-01-01", "2026-01-31")
 }
 
 // Example G from booking to the settled account: paid 500, refunded 250, kept 250.

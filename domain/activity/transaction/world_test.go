@@ -42,7 +42,7 @@ func (w *world) ownership(listing id.ID, start, end string) id.ID {
 
 // statement saves an owner statement of the villa's period over some days and attaches its entries when asked to.
 func (w *world) statement(status, first, last string, attach bool) id.ID {
-	s := fixture.Statement(w.Team, w.villa, w.period, status, first, last)
+	s := fixture.Statement(w.Team, w.period, status, first, last)
 	if attach {
 		fixture.Attach(w.Team, s)
 	}

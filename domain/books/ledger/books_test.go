@@ -79,7 +79,7 @@ func (b *books) replace(sources []id.ID, wanted ...ledger.Posting) ledger.Change
 
 // statement saves a statement over January 2026 without attaching anything.
 func (b *books) statement(status string) id.ID {
-	return fixture.Statement(b.Team, b.listing, b.period, status, "2026-01-01", "2026-01-31")
+	return fixture.Statement(b.Team, b.period, status, "2026-01-01", "2026-01-31")
 }
 
 // unbalanced counts the rows in which the balances that are read differ from the sums of the entries.

@@ -125,7 +125,7 @@ func TestPeriodLocks(t *testing.T) {
 		t.Errorf("with closed books the lock is %s", r.String("lock"))
 	}
 	fixture.CloseBooks(x, "2026-01-20")
-	statement := fixture.Statement(x, cabin, p, "published", "2026-01-01", "2026-01-31")
+	statement := fixture.Statement(x, p, "published", "2026-01-01", "2026-01-31")
 	for _, read := range []string{path, "/listings/" + cabin.String()} {
 		lock := "lock"
 		if read != path {
@@ -158,7 +158,7 @@ func TestPeriodInUse(t *testing.T) {
 	p := period(x, cabin, ada, "", "").Want(201).ID("id")
 	path := periods + "/" + p.String()
 	post(x, cabin, p, "2026-01-20")
-	fixture.Statement(x, cabin, p, "published", "2026-01-01", "2026-01-31")
+	fixture.Statement(x, p, "published", "2026-01-01", "2026-01-31")
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.String("context.lockReasons") != `["journalEntries","ownerStatements"]` || r.String("context.suggestedOnLocked") != "archive" ||
 		r.Has("context.suggestedOnLast") {
@@ -187,7 +187,7 @@ func TestTheLastPeriodIsDeletedOrArchived(t *testing.T) {
 	last = period(x, cabin, bob, "2026-01-01", "").Want(201).ID("id")
 	path = periods + "/" + last.String()
 	post(x, cabin, last, "2026-02-20")
-	fixture.Statement(x, cabin, last, "published", "2026-01-01", "2026-01-31")
+	fixture.Statement(x, last, "published", "2026-01-01", "2026-01-31")
 	for _, archive := range []string{"&onLocked=archive", ""} {
 		r := x.Delete(path+"?onLast=extend"+archive).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 		if r.String("context.suggestedOnLast") != "none" || r.String("context.suggestedOnLocked") != "archive" {

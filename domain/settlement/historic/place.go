@@ -35,10 +35,11 @@ type arrivals struct {
 	distribution id.ID // the account of payouts
 }
 
-func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.IssueCode, field string) {
+// find notes statements that are wrong for their listing.
+func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.IssueCode) {
 	for _, a := range s.all {
 		if wrong(a) {
-			f.add(code, a.path, field)
+			f.add(code, a.path, "listingId")
 		}
 	}
 }
@@ -105,21 +106,21 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	var f findings
-	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, apierr.IssueNotFound, "listingId")
+	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, apierr.IssueNotFound)
 	if err := f.err(); err != nil {
 		return err
 	}
 	s.find(&f, func(a *arrival) bool {
 		a.period = listing.Covering(periods[a.ListingID], a.StartAt)
 		return a.period == nil || !a.period.Covers(a.EndAt)
-	}, apierr.IssueOwnershipPeriodMissing, "listingId")
+	}, apierr.IssueOwnershipPeriodMissing)
 	return f.err()
 }
 
 // findMoney makes sure that payouts have somebody to go to and an account. Rules HST-28 and HST-30.
 func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
 	var f findings
-	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, apierr.IssueOwnershipMembersMissing, "listingId")
+	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, apierr.IssueOwnershipMembersMissing)
 	if err := f.err(); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	s.find(&f, func(a *arrival) bool {
 		a.layout = layouts[a.ListingID]
 		return a.layout == nil
-	}, apierr.IssueStatementLayoutMissing, "listingId")
+	}, apierr.IssueStatementLayoutMissing)
 	return f.err()
 }
 
