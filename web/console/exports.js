@@ -14,16 +14,16 @@ async function all() {
     .map(([path, item]) => ({
       path, id: item.post.operationId.slice("queue".length), tag: item.post.tags?.[0] || "Other",
       label: (item.get?.summary || item.post.summary).replace(/^Export ((the|an?) )?/, "").replace(/^./, (c) => c.toUpperCase()),
-      about: about(item.post.description), schema: selector(item.post, d),
+      about: about(item.post.description), schema: selector(item, d),
     }))
     .sort((a, b) => (a.tag + a.label < b.tag + b.label ? -1 : 1));
   return exports;
 }
 
 // selector is the schema of all that an export is asked with: its body and what stands in its path.
-function selector(operation, d) {
-  const body = resolve(operation.requestBody?.content["application/json"].schema, d);
-  const inPath = (operation.parameters || []).map((p) => resolve(p, d)).filter((p) => p.in === "path");
+function selector(item, d) {
+  const body = resolve(item.post.requestBody?.content["application/json"].schema, d);
+  const inPath = [...(item.parameters || []), ...(item.post.parameters || [])].map((p) => resolve(p, d)).filter((p) => p.in === "path");
   const own = inPath.map((p) => [p.name, { ...resolve(p.schema, d), description: p.description }]);
   return { ...body, properties: { ...Object.fromEntries(own), ...body.properties }, required: [...inPath.map((p) => p.name), ...(body.required || [])] };
 }
