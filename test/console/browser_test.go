@@ -234,8 +234,10 @@ func (p *tab) click(name string) {
 // fill gives a field a value as a user would leave it.
 func (p *tab) fill(id, value string) {
 	p.t.Helper()
-	p.until(`document.getElementById(` + quoted(id) + `)?.checkVisibility()`)
-	evaluate[bool](p, `{ const e = document.getElementById(`+quoted(id)+`); e.focus(); e.value = `+quoted(value)+`; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); true }`)
+	field := `document.getElementById(` + quoted(id) + `)`
+	p.until(field + `?.checkVisibility()`)
+	p.until(`(` + field + `.options === undefined || [...` + field + `.options].some((o) => o.value === ` + quoted(value) + `))`)
+	evaluate[bool](p, `{ const e = `+field+`; e.focus(); e.value = `+quoted(value)+`; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); true }`)
 }
 
 // press uses the keyboard.
