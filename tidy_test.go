@@ -421,7 +421,7 @@ func isSelected(e ast.Expr, from, name string) bool {
 
 // lockFact matches what locks are decided by: how far the books are closed, what a journal waits for, and statements that reach to a day of an entry.
 var lockFact = regexp.MustCompile(`\b(books_closed_at|soft_closed_at|soft_close_posters|ledger_stale|held_at|held_by)\b|\btxn_at <=? \w+\.end_at\b|` +
-	`\bledger\.Err(BooksClosed|StatementAttachment|StatementPeriod|StatementInReview|Reconciled)\b`)
+	`\bledger\.Err[A-Z]`)
 
 // keepsLockFacts are the files outside of domain/books/ledger that keep such facts and decide nothing by them: the team's settings with their history,
 // and a fee that takes what waits for it along.

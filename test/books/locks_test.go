@@ -103,6 +103,20 @@ func (j *january) lock(which int) {
 	}
 }
 
+// lift takes a lock away again.
+func (j *january) lift(which int) {
+	switch which {
+	case closed:
+		j.must("POST", "/team/books-closing", object{"booksClosedAt": nil, "reason": "reopened"})
+	case softClosed:
+		j.must("POST", "/team/books-closing", object{"softClosedAt": nil, "reason": "reopened"})
+	case inReview, published:
+		j.must("PUT", "/statements/"+j.shown("/statements?month=2026-01&ownershipPeriodIds="+j.firstPeriod(), "data.0.id"), object{"status": "draft"})
+	case reconciled:
+		j.Exec("delete from bank_reconciliation where team_id = @team", nil)
+	}
+}
+
 // held is what a mutation is answered under each lock, in the order of the locks: a reason, or nothing when it is accepted.
 type held [lockCount]string
 
@@ -228,7 +242,28 @@ func TestLockMatrix(t *testing.T) {
 				}
 			}
 			j.agree(which)
+			j.releases(which)
 		})
+	}
+}
+
+// releases has the derivation of the stay held by a lock, takes the lock away, and demands that the stay is derived then without being asked for.
+func (j *january) releases(which int) {
+	j.t.Helper()
+	mapping := j.shown("/reservations/line-mappings?lineType=rent", "data.0.id")
+	j.must("PUT", "/reservations/line-mappings/"+mapping, object{"accountId": j.account("4010")})
+	j.Work()
+	want := "stale"
+	if which == reconciled {
+		want = "current"
+	}
+	if got := j.shown("/reservations/"+j.stay, "journalStatus.status"); got != want {
+		j.t.Errorf("under the lock the stay's journal is %s, want %s", got, want)
+	}
+	j.lift(which)
+	j.Work()
+	if got := j.shown("/reservations/"+j.stay, "journalStatus.status"); got != "current" {
+		j.t.Errorf("after the lock the stay's journal is %s", got)
 	}
 }
 

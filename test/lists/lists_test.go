@@ -2,6 +2,7 @@ package lists_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -90,16 +91,27 @@ func without(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool { return slices.Contains(others, v) })
 }
 
-// Every list that the service has is either in the table or named as apart, and has the parameters of the table and no others.
-func TestEveryListIsHeldToTheContract(t *testing.T) {
-	t.Parallel()
-	w := world.New(t)
+// described is a parameter as the description has it.
+type described struct {
+	Type  string
+	Enum  []string
+	Items struct{ Enum []string }
+}
+
+// values are those that a filter can be asked with; nil for one that takes any text.
+func (d described) values() []string {
+	if d.Type == "boolean" {
+		return []string{"true", "false"}
+	}
+	return append(slices.Clone(d.Enum), d.Items.Enum...)
+}
+
+// describedLists are the query parameters of every GET, by path and name.
+func describedLists(t *testing.T, w *world.World) map[string]map[string]described {
+	t.Helper()
 	description, err := w.Server().OpenAPI()
 	if err != nil {
 		t.Fatal(err)
-	}
-	var d struct {
-		Paths map[string]map[string]struct{ Parameters []struct{ Name, In string } }
 	}
 	tree, err := description.Resolved()
 	if err != nil {
@@ -109,16 +121,38 @@ func TestEveryListIsHeldToTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name, In string
+				Schema   described
+			}
+		}
+	}
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
+	out := map[string]map[string]described{}
 	for path, methods := range d.Paths {
-		var names []string
-		for _, p := range methods["get"].Parameters {
-			if p.In == "query" {
-				names = append(names, p.Name)
+		if get, ok := methods["get"]; ok {
+			out[path] = map[string]described{}
+			for _, p := range get.Parameters {
+				if p.In == "query" {
+					out[path][p.Name] = p.Schema
+				}
 			}
 		}
+	}
+	return out
+}
+
+// Every list that the service has is either in the table or named as apart, and has the parameters of the table and no others.
+func TestEveryListIsHeldToTheContract(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	described := describedLists(t, w)
+	for path, filters := range described {
+		names := slices.Collect(maps.Keys(filters))
 		at := slices.IndexFunc(promises, func(p promise) bool { return p.path == path })
 		switch {
 		case !slices.Contains(names, "limit"):
@@ -132,7 +166,7 @@ func TestEveryListIsHeldToTheContract(t *testing.T) {
 		}
 	}
 	for _, p := range promises {
-		if _, ok := d.Paths[p.path]["get"]; !ok {
+		if _, ok := described[p.path]; !ok {
 			t.Errorf("there is no list %s", p.path)
 		}
 	}
@@ -154,6 +188,7 @@ func (p promise) parameters() []string {
 func TestListsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	b, other := newBooks(t), newBooks(t)
+	filters := describedLists(t, b.World)
 	for _, p := range promises {
 		all := list(b.Team, p.path, "")
 		if len(all) < 2 && !p.few {
@@ -172,6 +207,9 @@ func TestListsKeepTheContract(t *testing.T) {
 		}
 		if p.date != "" && !p.few {
 			p.dates(t, b)
+		}
+		for name := range strings.FieldsSeq(p.others) {
+			p.narrows(t, b, name, filters[p.path][name].values(), all)
 		}
 	}
 }
@@ -318,6 +356,39 @@ func (p promise) none(t *testing.T, b *books, name string, all []string) {
 		with := list(b.Team, p.path, name+"="+example)
 		p.same(t, b, name+"=null,"+example, append(slices.Clone(empty), with...))
 	}
+}
+
+// narrows says that a filter which is declared is asked: one of its values selects fewer rows than the list has.
+func (p promise) narrows(t *testing.T, b *books, name string, values, all []string) {
+	t.Helper()
+	if slices.Contains(shapes, name) || slices.Contains(unlike, p.path+" "+name) || p.few {
+		return
+	}
+	if value, ok := telling[p.path+" "+name]; ok {
+		values = []string{value}
+	}
+	if values == nil {
+		value, ok := telling[name]
+		if without, excludes := strings.CutPrefix(name, "not"); excludes && !ok {
+			value, ok = b.exampleFor(p.path, strings.ToLower(without[:1])+without[1:])
+		}
+		if !ok {
+			p.errorf(t, "say in table_test.go which %s selects other rows", name)
+			return
+		}
+		values = []string{value}
+	}
+	for _, value := range values {
+		r := b.Get(p.path + "?limit=250&" + name + "=" + strings.ReplaceAll(value, " ", "+"))
+		if r.Status != 200 {
+			p.errorf(t, "%s=%s: %s", name, value, r.Body)
+			return
+		}
+		if r.Len("data") != len(all) {
+			return
+		}
+	}
+	p.errorf(t, "%s selects all rows with each of %v", name, values)
 }
 
 // dates narrow to the days named, and leave the last one out when they are told to.

@@ -94,3 +94,23 @@ var apart = []string{
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
 	"/statements/{id}/owner-links", "/team/books-closings", "/teams",
 }
+
+// shapes are parameters that change what is told of a row and not which rows there are.
+var shapes = []string{"include", "includeLines", "includeBalanceRecords", "includeMatchingTransactions", "includeMatchingRules", "viewAs", "dateField", "balanceSheetRows"}
+
+// unlike are filters by which the rows of the world do not differ; the tests of their own packages ask them.
+var unlike = []string{
+	"/listings/ownership-periods date", "/reports/journal-entries notContactIds", "/reports/journal-entries notStatementIds", "/reports/journal-entries notChannels",
+}
+
+// telling are values of filters with which the world's lists differ from what they are without, by the filter alone or by list and filter.
+var telling = map[string]string{
+	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "currency": "eur", "status": "inactive",
+	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",
+	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "parent": unknown, "startDate": "2026-02-01",
+	"endDate": "2001-01-01", "accountClassifications": "assets", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",
+	"notTriggerTypes": "reservation", "channels": "airbnb", "notChannels": "none", "businessModels": "co_host", "party": "owners",
+	"ledger": "trust", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",
+	"businessModel": "co_host", "channel": "none", "classification": "asset", "assignment": "openingBalance",
+	"/accounts type": "bank", "/reservations/line-mappings status": "unmapped", "/transactions paidStatus": "unpaid", "/reservations paidStatus": "unpaid", "/statements status": "published", "/reservations type": "ownerStay", "/reports/journal-entries occupancyStatus": "cancelled&endDate=2026-12-31",
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/platform/apierr"
 	"stayledger/web/reference"
 )
 
@@ -208,5 +209,14 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 	}
 	if len(index.Fields["town"]) != 2 || len(index.Chapters) < 20 {
 		t.Errorf("town is found at %v; %d places of chapters", index.Fields["town"], len(index.Chapters))
+	}
+}
+
+func TestEveryReasonHasItsSentence(t *testing.T) {
+	t.Parallel()
+	for _, reason := range apierr.Reasons() {
+		if reference.AboutReason(string(reason)) == "" {
+			t.Errorf("web/reference/chapters/reasons.txt says nothing of %s", reason)
+		}
 	}
 }

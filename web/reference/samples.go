@@ -77,8 +77,8 @@ func sample(name string) (Sample, error) {
 	return all[at], nil
 }
 
-// aboutReason is the contract's sentence about a reason; empty when it has none.
-func aboutReason(reason string) string {
+// AboutReason is the contract's sentence about a reason; empty when it has none.
+func AboutReason(reason string) string {
 	for line := range strings.Lines(reasonsFile) {
 		if name, about, _ := strings.Cut(strings.TrimSpace(line), ": "); name == reason {
 			return about

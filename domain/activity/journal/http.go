@@ -11,13 +11,11 @@ import (
 	"stayledger/platform/id"
 )
 
-const (
-	tag      = "General ledger"
-	failures = "Failures in order: malformed input; `generalLedgerDisabled`; an unknown currency; `beforeStatementStartDate`; 422 for lines that do not " +
-		"balance (context.difference: debits less credits); unknown references; a bank account of the other ledger, an inactive or non-posting " +
-		"account, an owners' line without a listing or without an ownership period on the date; `duplicateUniqueRef`; the locks `booksClosed`, " +
-		"`statementAttachment`, `statementPeriod`, `statementInReview`."
-)
+const tag = "General ledger"
+
+var failures = "Failures in order: malformed input; `generalLedgerDisabled`; an unknown currency; `beforeStatementStartDate`; 422 for lines that do not " +
+	"balance (context.difference: debits less credits); unknown references; a bank account of the other ledger, an inactive or non-posting " +
+	"account, an owners' line without a listing or without an ownership period on the date; `duplicateUniqueRef`; the locks " + ledger.LockReasons() + "."
 
 // endpoints are the routes of manual journals and of the historical ledger.
 func endpoints() []api.Endpoint {

@@ -32,7 +32,7 @@ func endpoints() []api.Endpoint {
 			Scopes: write, DryRun: true, Status: 201,
 			Doc: "Fails with 400 for an unknown listing or account, a stay without nights or of more than ten years, and an unknown currency; 409 " +
 				"for a uniqueRef that exists. The journal is made in the same transaction: 400 requiredAccountMissing when an account assignment is " +
-				"missing; 403 booksClosed, statementPeriod or statementInReview for a date that is locked.",
+				"missing; 403 for a date that is locked: " + ledger.LockReasons() + ".",
 		}, create),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/batch", ID: "batchReservations", Tag: tag, Summary: "Create and change many reservations", Scopes: write,

@@ -12,9 +12,9 @@ import (
 	"stayledger/platform/id"
 )
 
-const changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; `beforeStatementStartDate`; unknown " +
+var changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; `beforeStatementStartDate`; unknown " +
 	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
-	"`booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`."
+	ledger.LockReasons() + "."
 
 // endpoints are the routes of transactions.
 func endpoints() []api.Endpoint {

@@ -114,6 +114,15 @@ func (refusals) Conditions() []*apierr.Error {
 	return out.Conditions()
 }
 
+// LockReasons are the reasons of the locks as the texts of endpoints name them, in the order in which a write is told of them.
+func LockReasons() string {
+	var names []string
+	for _, refusal := range Refusals.Conditions() {
+		names = append(names, "`"+string(refusal.Reason())+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
 // The parts that the rules in SQL are made of.
 const (
 	// An entry h that closed books and statements show is active, and of the trust or operating ledger.

@@ -3,6 +3,7 @@ package payout
 import (
 	"errors"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
 )
@@ -70,7 +71,7 @@ func (c cause) skips() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }
 
-// texts of the causes; the locks and rules of the books have the text of their refusal.
+// texts of the causes that are found here. Those that transactions are refused for have the text of the refusal.
 var texts = map[cause]string{
 	causeNotFound:        "The owner statement is not known",
 	causeNotMember:       "The contact is not a member of the ownership",
@@ -92,18 +93,25 @@ var texts = map[cause]string{
 	causeReturned:        "A payment came back",
 	causeRejected:        "A payment was rejected",
 	causeAwaiting:        "A payment waits for approval",
-	"booksClosed":        "The books are closed on this date",
-	"statementPeriod":    "A published owner statement locks the period",
-	"statementInReview":  "An owner statement of the period is in review",
-	"listingInactive":    "The listing is inactive on this date",
+}
 
-	"beforeStatementStartDate": "The date is before the statement start date",
+// text is what a cause is told as; empty for one that neither stands here nor refuses transactions.
+func (c cause) text() string {
+	if own := texts[c]; own != "" {
+		return own
+	}
+	for _, refusal := range transaction.Refusals().Conditions() {
+		if cause(refusal.Reason()) == c {
+			return refusal.Message()
+		}
+	}
+	return ""
 }
 
 func message(s Status, c cause) string {
 	switch {
 	case c != "":
-		return texts[c]
+		return c.text()
 	case s == Requested:
 		return "The payment was requested"
 	case s == Previewed:
@@ -121,7 +129,7 @@ func causeOf(err error) cause {
 	if !ok {
 		return causeRefused
 	}
-	if c := cause(refusal.Reason()); texts[c] != "" {
+	if c := cause(refusal.Reason()); c.text() != "" {
 		return c
 	}
 	return causeRefused
@@ -130,5 +138,5 @@ func causeOf(err error) cause {
 // shared reports refusals that do not depend on the statement, so that trying the others by themselves is pointless.
 func shared(err error) bool {
 	c := causeOf(err)
-	return ledger.IsDayLock(err) || c == causeNoAccount || c == "beforeStatementStartDate"
+	return ledger.IsDayLock(err) || c == causeNoAccount || c == cause(apierr.ReasonBeforeStatementStartDate)
 }
