@@ -41,15 +41,23 @@ func (h *history) balancedPostings(when string) {
 	h.none(when, "a posting has several dates or sources", `select e.txn_code from ledger_entry e where e.team_id = @team
 		group by e.txn_code having count(distinct (e.txn_at, e.source_id, e.ledger)) > 1`)
 	const entries = `select e.ledger, e.currency, e.account_id, coalesce(e.party, '') as party, date_trunc('month', e.txn_at)::date as month,
-			coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0) as debit, coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0) as credit
+			coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0) as debit, coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0) as credit, count(*) as entries
 		from ledger_entry e where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' group by 1, 2, 3, 4, 5`
 	for kept, month := range map[string]string{"ledger_balance": "month", "ledger_month": "month", "ledger_day": "date_trunc('month', day)::date"} {
 		h.none(when, kept+" is not the sum of the entries", `select concat_ws(' ', x.month, x.account_id, x.party, x.debit, x.credit, k.debit, k.credit)
 			from (`+entries+`) x full join (
-				select ledger, currency, account_id, party, `+month+` as month, sum(debit) as debit, sum(credit) as credit from `+kept+` where team_id = @team
-				group by 1, 2, 3, 4, 5 having sum(debit) <> 0 or sum(credit) <> 0) k using (ledger, currency, account_id, party, month)
-			where (x.debit, x.credit) is distinct from (k.debit, k.credit)`)
+				select ledger, currency, account_id, party, `+month+` as month, sum(debit) as debit, sum(credit) as credit, sum(entries) as entries from `+kept+` where team_id = @team
+				group by 1, 2, 3, 4, 5 having sum(debit) <> 0 or sum(credit) <> 0 or sum(entries) <> 0) k using (ledger, currency, account_id, party, month)
+			where (x.debit, x.credit, x.entries) is distinct from (k.debit, k.credit, k.entries)`)
 	}
+	h.none(when, "ledger_owner is not the sum of the entries", `select concat_ws(' ', ownership_period_id, month, account_id, expense, x.cents, x.entries, k.cents, k.entries)
+		from (select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at)::date as month, e.account_id, coalesce(t.type = 'expense', false) as expense,
+				sum(e.cent_total) as cents, count(*) as entries
+			from ledger_entry e left join transaction t on t.team_id = e.team_id and t.id = e.transaction_id
+			where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' and e.party = 'owners' and e.ownership_period_id is not null group by 1, 2, 3, 4, 5) x
+		full join (select ownership_period_id, currency, month, account_id, expense, sum(cents) as cents, sum(entries) as entries from ledger_owner
+			where team_id = @team group by 1, 2, 3, 4, 5 having sum(cents) <> 0 or sum(entries) <> 0) k using (ownership_period_id, currency, month, account_id, expense)
+		where (x.cents, x.entries) is distinct from (k.cents, k.entries)`)
 }
 
 // balancedTrials is the second: debits equal credits at any date.

@@ -157,7 +157,9 @@ func TestFeeLock(t *testing.T) {
 	}
 	fixture.CloseBooks(b.Team, "2026-01-30")
 	statement := fixture.Statement(b.Team, period, "published", "2026-01-01", "2026-01-31")
-	b.Exec(`update ledger_entry set statement_id = @statement, ownership_period_id = @period where team_id = @team and party = 'owners'`,
+	b.Exec(`with gone as (delete from ledger_entry where team_id = @team returning *)
+		insert into ledger_entry select x.* from gone g cross join jsonb_populate_record(null::ledger_entry, to_jsonb(g) || case when g.party = 'owners'
+			then jsonb_build_object('statement_id', @statement::uuid, 'ownership_period_id', @period::uuid) else '{}' end) x`,
 		db.Args{"statement": statement, "period": period})
 	list := b.Get("/recurring-fees?sort=name").Want(200)
 	for at, r := range map[string]*apitest.Response{"lock": b.Get(path).Want(200), "data.0.lock": list} {

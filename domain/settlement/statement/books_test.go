@@ -1,6 +1,7 @@
 package statement_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -130,6 +131,7 @@ type side struct {
 
 // event is a posting and what it belongs to.
 type event struct {
+	trigger                  string // of all entries; manual when empty
 	at                       string
 	source, period           id.ID
 	transaction, reservation id.ID
@@ -161,7 +163,7 @@ func (b *books) tryPost(e event, sides ...side) error {
 	for i, s := range sides {
 		l := ledger.Line{
 			Ref: string(rune('a' + i)), AccountID: b.accounts[s.account], CentTotal: s.cents, TransactionID: e.transaction, ReservationID: e.reservation,
-			Trigger: ledger.TriggerManual, Description: e.description,
+			Trigger: cmp.Or(e.trigger, ledger.TriggerManual), Description: e.description,
 		}
 		if s.o {
 			l.Party, l.OwnershipPeriodID, l.ListingID = ledger.Owners, e.period, b.listing
@@ -216,7 +218,7 @@ func (b *books) january() {
 		b.post(event{at: "2026-01-29", reservation: stay, description: "Fee"}, side{account: account, cents: cents, o: true}, side{account: "4100", cents: -cents})
 	}
 	bill := b.transaction("expense", "2026-01-15", "5200", 10000, id.Zero)
-	b.post(event{at: "2026-01-15", source: bill, transaction: bill, description: "Boiler"}, side{account: "5200", cents: 10000, o: true}, side{account: "5200", cents: 1000, o: true},
+	b.post(event{at: "2026-01-15", source: bill, transaction: bill, trigger: ledger.TriggerExpense, description: "Boiler"}, side{account: "5200", cents: 10000, o: true}, side{account: "5200", cents: 1000, o: true},
 		side{account: "5200", cents: 1650, o: true}, side{account: "2200", cents: -10000}, side{account: "4100", cents: -1000}, side{account: "2100", cents: -1650})
 }
 

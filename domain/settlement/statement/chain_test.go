@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -61,7 +62,7 @@ func TestStatementsChainInTheBooks(t *testing.T) {
 		e := event{at: at, currency: currency}
 		if account == "5200" {
 			e.transaction = b.transaction("expense", at, account, cents, id.Zero)
-			e.source = e.transaction
+			e.source, e.trigger = e.transaction, ledger.TriggerExpense
 		}
 		b.post(e, side{account: "2000", cents: cents}, side{account: account, cents: -cents, o: true})
 		balance[currency] += int64(cents)

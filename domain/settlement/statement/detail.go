@@ -125,7 +125,6 @@ func entryRows(of, join, which string) string {
 		select ` + of + ` as of, e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, ` + section + ` as section, e.description, e.account_id,
 			e.reservation_id, e.transaction_id, -e.cent_total as total
 		from ledger_entry e cross join ` + specialAccounts + ` ` + join + `
-		left join transaction x on x.team_id = @team and x.id = e.transaction_id
 		where ` + which
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -156,9 +155,9 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 		Total  money.Cents
 	}
 	rows, err := db.Select[sum](ctx, tx, `
-		select e.ownership_period_id as period, -sum(e.cent_total)::bigint as total from ledger_entry e
-		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.currency = @currency and e.txn_at <= @last group by 1`,
-		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now).LastOfMonth()})
+		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
+		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
+		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)
 	}

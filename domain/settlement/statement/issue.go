@@ -275,19 +275,16 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
 			c.classification, e.total
 		from (
-			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cent_total)::bigint as total
+			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cents)::bigint as total
 			from (
-				select null::uuid as statement_id, e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date as month,
-					`+section+` as section, e.account_id, e.cent_total
-				from ledger_entry e cross join `+specialAccounts+`
-				left join transaction x on x.team_id = @team and x.id = e.transaction_id
-				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at between @first::date and @last::date
+				select null::uuid as statement_id, e.ownership_period_id, e.currency, e.month, `+keptSection+` as section, e.account_id, e.cents, e.entries
+				from ledger_owner e cross join `+specialAccounts+`
+				where e.team_id = @team and e.ownership_period_id = any(@periods) and e.month between @first::date and @last::date
 				union all
-				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total
+				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total, 1
 				from ledger_entry e cross join `+specialAccounts+`
-				left join transaction x on x.team_id = @team and x.id = e.transaction_id
 				where e.team_id = @team and e.statement_id = any(@saved)
-			) e where e.section <> 'balanceStart' group by 1, 2, 3, 4, 5, 6
+			) e where e.section <> 'balanceStart' group by 1, 2, 3, 4, 5, 6 having sum(e.entries) > 0
 		) e
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id

@@ -142,14 +142,24 @@ func rowTables(keys string) string {
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 }
 
-// section tells which figure an entry e of transaction x belongs to; s are the special accounts. The money paid out wins over how it was
-// entered, so an expense that is booked on the distribution account is a payout. Entries of imported statements name theirs by their trigger.
-const section = `case
-		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
+// liveSection tells which figure an entry e of the live books belongs to, or a sum e of ledger_owner; s are the special accounts, expense is whether
+// it was entered as one. The money paid out wins over how it was entered, so an expense that is booked on the distribution account is a payout.
+func liveSection(expense string) string {
+	return `case
 		when e.account_id is not distinct from s.opening then 'balanceStart'
 		when e.account_id is not distinct from s.payout then 'payouts'
-		when x.type = 'expense' then 'expenses'
+		when ` + expense + ` then 'expenses'
 		else 'netRevenue' end`
+}
+
+var (
+	// section tells which figure an entry e belongs to. Entries of imported statements name theirs by their trigger.
+	section = `case
+		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
+		else ` + liveSection("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
+	// keptSection tells it of the sums e.
+	keptSection = liveSection("e.expense")
+)
 
 const specialAccounts = `(select
 		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
@@ -212,20 +222,19 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	return found, nil
 }
 
-// sumsOf adds up the entries of ownership periods by month, up to the end of a day.
+// sumsOf adds up the entries of ownership periods by month, up to the month of a day.
 func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
 	months, err := db.Select[monthSum](ctx, tx, `
 		select ownership_period_id, currency, month,
-			coalesce(-sum(cent_total) filter (where section = 'balanceStart'), 0)::bigint as opening,
-			coalesce(-sum(cent_total) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
-			coalesce(-sum(cent_total) filter (where section = 'expenses'), 0)::bigint as expenses,
-			coalesce(-sum(cent_total) filter (where section = 'payouts'), 0)::bigint as payouts
+			coalesce(-sum(cents) filter (where section = 'balanceStart'), 0)::bigint as opening,
+			coalesce(-sum(cents) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
+			coalesce(-sum(cents) filter (where section = 'expenses'), 0)::bigint as expenses,
+			coalesce(-sum(cents) filter (where section = 'payouts'), 0)::bigint as payouts
 		from (
-			select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date as month, e.cent_total, `+section+` as section
-			from ledger_entry e cross join `+specialAccounts+`
-			left join transaction x on x.team_id = @team and x.id = e.transaction_id
-			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.txn_at <= @last
-		) e group by ownership_period_id, currency, month order by ownership_period_id, currency, month`,
+			select e.ownership_period_id, e.currency, e.month, e.cents, e.entries, `+keptSection+` as section
+			from ledger_owner e cross join `+specialAccounts+`
+			where e.team_id = @team and e.ownership_period_id = any(@periods) and e.month <= @last
+		) e group by ownership_period_id, currency, month having sum(entries) > 0 order by ownership_period_id, currency, month`,
 		db.Args{"team": tx.Team, "periods": periods, "last": last})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements: %w", err)

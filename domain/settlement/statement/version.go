@@ -39,7 +39,6 @@ func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 				select e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, `+section+` as section, e.description, e.account_id, e.reservation_id,
 					e.transaction_id, -e.cent_total as total
 				from ledger_entry e cross join `+specialAccounts+`
-				left join transaction x on x.team_id = @team and x.id = e.transaction_id
 				where e.team_id = @team and e.statement_id = v.id
 			) e
 			where e.section <> 'balanceStart'
