@@ -94,6 +94,13 @@ func TestRowsBecomeValues(t *testing.T) {
 		if _, err := db.Get[int64](ctx, tx, `select 1::bigint where false`, nil); !errors.Is(err, db.ErrNoRows) {
 			t.Errorf("no row: %v", err)
 		}
+		missing := errors.New("there is no such row")
+		if _, err := db.One[int64](ctx, tx, missing, `select 1::bigint where false`, nil); err != missing { //nolint:errorlint // as it is given
+			t.Errorf("one of none: %v", err)
+		}
+		if got, err := db.One[int64](ctx, tx, missing, `select 7::bigint`, nil); err != nil || got != 7 {
+			t.Errorf("one of one: %d, %v", got, err)
+		}
 		if _, err := db.Get[int64](ctx, tx, `select generate_series(1, 2)::bigint`, nil); err == nil {
 			t.Error("two rows are one")
 		}

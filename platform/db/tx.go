@@ -279,6 +279,15 @@ func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, err
 	return out, nil
 }
 
+// One returns the one row of a query, or the error none when there is no row: what says so to the caller, such as a 404.
+func One[T any](ctx context.Context, tx *Tx, none error, sql string, args Args) (T, error) {
+	row, err := Get[T](ctx, tx, sql, args)
+	if errors.Is(err, ErrNoRows) {
+		return row, none
+	}
+	return row, err
+}
+
 // Get returns the one row of a query, or ErrNoRows.
 func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
 	var out T

@@ -3,6 +3,7 @@
 package fee
 
 import (
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/platform/apierr"
@@ -56,12 +57,6 @@ const (
 	inactive = "inactive"
 )
 
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
-}
-
 // TaxRateRef names a tax rate.
 type TaxRateRef struct {
 	ID          id.ID      `json:"id"`
@@ -99,8 +94,8 @@ type Fee struct {
 	DebitParty             ledger.Party         `json:"debitParty"`
 	CreditAccountID        id.ID                `json:"creditAccountId"`
 	DebitAccountID         id.ID                `json:"debitAccountId"`
-	CreditAccount          AccountRef           `json:"creditAccount"`
-	DebitAccount           AccountRef           `json:"debitAccount"`
+	CreditAccount          account.NameRef      `json:"creditAccount"`
+	DebitAccount           account.NameRef      `json:"debitAccount"`
 	ChargeBasis            ChargeBasis          `json:"chargeBasis" doc:"How often a flat rate is charged."`
 	TaxRateID              *id.ID               `json:"taxRateId"`
 	TaxRate                *TaxRateRef          `json:"taxRate"`
@@ -109,7 +104,7 @@ type Fee struct {
 	OwnerStayFilter        OwnerStayFilter      `json:"ownerStayFilter"`
 	BookingChannelsFilter  []string             `json:"bookingChannelsFilter" doc:"Channels that the fee applies to; empty means all."`
 	AccountTotalConditions []Condition          `json:"accountTotalConditions" doc:"The fee is charged where all hold."`
-	LinkedAccounts         []AccountRef         `json:"linkedAccounts" db:"-" doc:"Accounts that the formula, its line types and the conditions depend on."`
+	LinkedAccounts         []account.NameRef    `json:"linkedAccounts" db:"-" doc:"Accounts that the formula, its line types and the conditions depend on."`
 	IncludedFinancials     []Financial          `json:"includedFinancials" db:"-" doc:"Where the line types of the formula are posted."`
 	JournalStatus          ledger.JournalStatus `json:"journalStatus" db:"-" doc:"Whether the journals follow what the fee is now."`
 	Lock                   ledger.Lock          `json:"lock" db:"-" doc:"What holds journal entries of the fee; at most 100 statements and dates are named."`

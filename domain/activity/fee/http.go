@@ -150,7 +150,7 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	var locks map[id.ID]ledger.Lock
 	var statuses map[id.ID]ledger.JournalStatus
 	var mapped []mapping
-	var linked map[id.ID][]AccountRef
+	var linked map[id.ID][]account.NameRef
 	if err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOfFees, ids), db.LoadOf(&statuses, ledger.StatusOfFees, ids), db.Load(&mapped, mappings),
 		db.LoadOf(&linked, linkedAccounts, ids)); err != nil {
 		return err
@@ -164,7 +164,7 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 }
 
 // link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types are posted on.
-func (f *Fee) link(named []AccountRef, mapped []mapping) {
+func (f *Fee) link(named []account.NameRef, mapped []mapping) {
 	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
 	formula, err := ParseFormula(f.Stored)
 	if err != nil {
@@ -180,7 +180,7 @@ func (f *Fee) link(named []AccountRef, mapped []mapping) {
 				included.App = &AppRef{*m.AppID}
 			}
 			f.IncludedFinancials = append(f.IncludedFinancials, included)
-			if ref := (AccountRef{m.AccountID, m.AccountName}); !slices.Contains(f.LinkedAccounts, ref) {
+			if ref := (account.NameRef{ID: m.AccountID, Name: m.AccountName}); !slices.Contains(f.LinkedAccounts, ref) {
 				f.LinkedAccounts = append(f.LinkedAccounts, ref)
 			}
 		}

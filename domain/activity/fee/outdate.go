@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/day"
@@ -58,7 +59,7 @@ func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) l
 func (f *Fee) chargesLike(other *Fee) bool {
 	terms := func(f *Fee) Fee {
 		t := *f
-		t.UniqueRef, t.Icon, t.CreditAccount, t.DebitAccount, t.CreatedAt, t.UpdatedAt = nil, nil, AccountRef{}, AccountRef{}, day.Instant{}, day.Instant{}
+		t.UniqueRef, t.Icon, t.CreditAccount, t.DebitAccount, t.CreatedAt, t.UpdatedAt = nil, nil, account.NameRef{}, account.NameRef{}, day.Instant{}, day.Instant{}
 		t.References, t.Stored, t.BookingChannelsFilter = nil, "", slices.Clone(f.BookingChannelsFilter)
 		slices.Sort(t.BookingChannelsFilter)
 		return t

@@ -2,9 +2,9 @@ package fee
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -12,9 +12,9 @@ import (
 	"stayledger/platform/id"
 )
 
-const feeColumns = `f.id, f.unique_ref, f.name, f.icon, f.status, f.type, f.formula, f.rate_type, f.default_rate, f.revenue_recognition,
+var feeColumns = `f.id, f.unique_ref, f.name, f.icon, f.status, f.type, f.formula, f.rate_type, f.default_rate, f.revenue_recognition,
 	f.credit_party, f.debit_party, f.credit_account_id, f.debit_account_id, f.booking_channels_filter, f.created_at, f.updated_at,
-	jsonb_build_object('id', c.id, 'name', c.name) as credit_account, jsonb_build_object('id', d.id, 'name', d.name) as debit_account,
+	` + account.NameRefSQL("c") + ` as credit_account, ` + account.NameRefSQL("d") + ` as debit_account,
 	f.charge_basis, f.status_filter, f.owner_stay_filter, f.tax_rate_id, f.tax_behavior,
 	case when t.id is not null then jsonb_build_object('id', t.id, 'name', t.name, 'basisPoints', t.basis_points) end as tax_rate,
 	coalesce((select jsonb_agg(jsonb_build_object('accountId', n.account_id, 'operator', n.operator, 'centValue', n.cent_value) order by n.position)
@@ -36,10 +36,7 @@ const periodColumns = `p.id, p.fee_id, p.listing_id, p.start_at, p.end_at, p.rat
 const periodTables = `fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id`
 
 func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
-	f, err := db.Get[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`, db.Args{"team": tx.Team, "id": feeID})
-	if errors.Is(err, db.ErrNoRows) {
-		return Fee{}, apierr.NotFound
-	}
+	f, err := db.One[Fee](ctx, tx, apierr.NotFound, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`, db.Args{"team": tx.Team, "id": feeID})
 	f.useCurrentNames()
 	return f, err
 }
@@ -54,11 +51,8 @@ func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 }
 
 func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
-	p, err := db.Get[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
+	p, err := db.One[Period](ctx, tx, apierr.NotFound, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})
-	if errors.Is(err, db.ErrNoRows) {
-		return Period{}, apierr.NotFound
-	}
 	return p, err
 }
 
@@ -258,7 +252,7 @@ func mappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
 }
 
 // linkedAccounts are the accounts that formulas and conditions of fees name, by fee.
-func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]AccountRef, error) {
+func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]account.NameRef, error) {
 	type linked struct {
 		FeeID id.ID
 		ID    id.ID
@@ -272,9 +266,9 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]A
 	if err != nil {
 		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
 	}
-	out := map[id.ID][]AccountRef{}
+	out := map[id.ID][]account.NameRef{}
 	for _, r := range rows {
-		out[r.FeeID] = append(out[r.FeeID], AccountRef{r.ID, r.Name})
+		out[r.FeeID] = append(out[r.FeeID], account.NameRef{ID: r.ID, Name: r.Name})
 	}
 	return out, nil
 }

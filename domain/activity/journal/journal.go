@@ -6,9 +6,10 @@
 package journal
 
 import (
-	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -42,17 +43,17 @@ type Journal struct {
 
 // Line is one entry of a journal.
 type Line struct {
-	AccountID     id.ID                   `json:"accountId"`
-	Account       transaction.AccountRef  `json:"account"`
-	CentTotal     money.Cents             `json:"centTotal" doc:"Cents; debit positive, credit negative."`
-	Party         *ledger.Party           `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
-	ListingID     *id.ID                  `json:"listingId"`
-	Listing       *transaction.ListingRef `json:"listing"`
-	ContactID     *id.ID                  `json:"contactId"`
-	Contact       *transaction.ContactRef `json:"contact"`
-	ReservationID *id.ID                  `json:"reservationId"`
-	Reservation   *ReservationRef         `json:"reservation"`
-	Description   *string                 `json:"description"`
+	AccountID     id.ID           `json:"accountId"`
+	Account       account.Ref     `json:"account"`
+	CentTotal     money.Cents     `json:"centTotal" doc:"Cents; debit positive, credit negative."`
+	Party         *ledger.Party   `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
+	ListingID     *id.ID          `json:"listingId"`
+	Listing       *listing.Ref    `json:"listing"`
+	ContactID     *id.ID          `json:"contactId"`
+	Contact       *contact.Ref    `json:"contact"`
+	ReservationID *id.ID          `json:"reservationId"`
+	Reservation   *ReservationRef `json:"reservation"`
+	Description   *string         `json:"description"`
 }
 
 // ReservationRef names a reservation.

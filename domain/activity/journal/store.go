@@ -4,19 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
-const columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currency, j.ledger, j.total, j.reverses_id,
+var columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currency, j.ledger, j.total, j.reverses_id,
 	(select r.id from journal r where r.team_id = j.team_id and r.reverses_id = j.id) as reversed_by_id, j.created_at, j.updated_at,
 	(select jsonb_agg(jsonb_build_object(
-		'accountId', l.account_id, 'account', jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name), 'centTotal', l.cent_total,
-		'party', l.party, 'listingId', l.listing_id, 'listing', case when li.id is not null then
-			jsonb_build_object('id', li.id, 'name', li.name, 'uniqueRef', li.unique_ref, 'shortRef', li.short_ref) end,
-		'contactId', l.contact_id, 'contact', case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end,
+		'accountId', l.account_id, 'account', ` + account.RefSQL("a.id", "a") + `, 'centTotal', l.cent_total,
+		'party', l.party, 'listingId', l.listing_id, 'listing', ` + listing.RefSQL("li") + `,
+		'contactId', l.contact_id, 'contact', ` + contact.RefSQL("c") + `,
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then
 			jsonb_build_object('id', r.id, 'shortRef', r.short_ref, 'confirmationCode', r.confirmation_code) end,
 		'description', l.description) order by l.position)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -38,7 +39,7 @@ type Mapping struct {
 	Channel            *string          `json:"channel" doc:"Booking platform, case aside; null means every channel."`
 	Status             Status           `json:"status"`
 	AccountID          *id.ID           `json:"accountId" doc:"Null unless mapped."`
-	Account            *AccountRef      `json:"account"`
+	Account            *account.NameRef `json:"account"`
 	Party              *ledger.Party    `json:"party" doc:"Whose revenue it is; null means nobody's, such as tax."`
 	RevenueRecognition *fee.Recognition `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
 	CreatedAt          day.Instant      `json:"createdAt"`
@@ -107,12 +108,6 @@ func (m Set) Knows(app, channel *string, lineType string) bool {
 		}
 	}
 	return false
-}
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
 }
 
 var errDuplicate = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A mapping of this line type, app and channel exists")

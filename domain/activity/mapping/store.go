@@ -2,11 +2,11 @@ package mapping
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -14,18 +14,15 @@ import (
 	"stayledger/platform/id"
 )
 
-const (
+var (
 	columns = `m.id, m.app_id, m.line_type, m.channel, m.status, m.account_id, m.party, m.revenue_recognition, m.created_at, m.updated_at,
-		case when a.id is not null then jsonb_build_object('id', a.id, 'name', a.name) end as account`
+		` + account.NameRefSQL("a") + ` as account`
 	tables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
 )
 
 func get(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
-	m, err := db.Get[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
+	m, err := db.One[Mapping](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
 		db.Args{"team": tx.Team, "id": mappingID})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	return &m, err
 }
 

@@ -2,7 +2,6 @@ package opening
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/activity/transaction"
@@ -50,12 +49,10 @@ type banked struct {
 }
 
 func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
-	b, err := db.Get[banked](ctx, tx, `
+	b, err := db.One[banked](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
 		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
 	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return nil, apierr.NotFound
 	case err != nil:
 		return nil, fmt.Errorf("lock account: %w", err)
 	case b.Type != account.TypeBank:

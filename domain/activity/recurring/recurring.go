@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
+	"stayledger/domain/property/contact"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -19,23 +20,23 @@ import (
 
 // Template is a transaction that repeats. Its instances are transactions of their own, at most one for each of its dates.
 type Template struct {
-	ID            id.ID                   `json:"id"`
-	UniqueRef     *string                 `json:"uniqueRef" doc:"The caller's own reference, unique among the templates of the team."`
-	Status        transaction.Status      `json:"status" enum:"active,inactive" doc:"An inactive template makes nothing."`
-	Type          transaction.Type        `json:"type" doc:"Of the instances."`
-	Description   *string                 `json:"description"`
-	Date          day.Day                 `json:"date" doc:"The first day on which the pattern can have a date."`
-	Currency      string                  `json:"currency" doc:"ISO 4217 in lower case."`
-	Amount        money.Cents             `json:"amount" doc:"Total of an instance, in cents."`
-	AccountID     id.ID                   `json:"accountId"`
-	Account       transaction.AccountRef  `json:"account"`
-	ContactID     *id.ID                  `json:"contactId"`
-	Contact       *transaction.ContactRef `json:"contact"`
-	PaymentStatus transaction.PaidStatus  `json:"paymentStatus" enum:"paid,unpaid" doc:"Whether an instance is paid on its own date or stays an open bill."`
-	Pattern       Pattern                 `json:"pattern"`
-	Lines         []transaction.Line      `json:"lines"`
-	CreatedAt     day.Instant             `json:"createdAt"`
-	UpdatedAt     day.Instant             `json:"updatedAt"`
+	ID            id.ID                  `json:"id"`
+	UniqueRef     *string                `json:"uniqueRef" doc:"The caller's own reference, unique among the templates of the team."`
+	Status        transaction.Status     `json:"status" enum:"active,inactive" doc:"An inactive template makes nothing."`
+	Type          transaction.Type       `json:"type" doc:"Of the instances."`
+	Description   *string                `json:"description"`
+	Date          day.Day                `json:"date" doc:"The first day on which the pattern can have a date."`
+	Currency      string                 `json:"currency" doc:"ISO 4217 in lower case."`
+	Amount        money.Cents            `json:"amount" doc:"Total of an instance, in cents."`
+	AccountID     id.ID                  `json:"accountId"`
+	Account       account.Ref            `json:"account"`
+	ContactID     *id.ID                 `json:"contactId"`
+	Contact       *contact.Ref           `json:"contact"`
+	PaymentStatus transaction.PaidStatus `json:"paymentStatus" enum:"paid,unpaid" doc:"Whether an instance is paid on its own date or stays an open bill."`
+	Pattern       Pattern                `json:"pattern"`
+	Lines         []transaction.Line     `json:"lines"`
+	CreatedAt     day.Instant            `json:"createdAt"`
+	UpdatedAt     day.Instant            `json:"updatedAt"`
 
 	PatternFormatted          string   `json:"patternFormatted" db:"-" doc:"The pattern in words."`
 	NextTransactionInstanceAt *day.Day `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
@@ -51,8 +52,8 @@ const from = `transaction_template t left join account a on a.team_id = t.team_i
 
 func columns() string {
 	return `t.id, t.unique_ref, t.status, t.type, t.description, t.date, t.currency, t.total as amount, t.account_id,
-		jsonb_build_object('id', t.account_id, 'code', a.code, 'name', coalesce(a.name, '')) as account, t.contact_id,
-		case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end as contact, t.payment_status, t.pattern, ` +
+		` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id,
+		` + contact.RefSQL("c") + ` as contact, t.payment_status, t.pattern, ` +
 		transaction.LinesStoredIn("t.lines", "t.id") + `, t.created_at, t.updated_at, t.done_through,
 		(select count(*) from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id) as instances_count,
 		array(select x.recurring_at from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id
@@ -229,12 +230,9 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, 
 			return nil, fmt.Errorf("lock a recurring template: %w", err)
 		}
 	}
-	found, err := db.Select[Template](ctx, tx, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args)
+	found, err := db.One[Template](ctx, tx, apierr.NotFound, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args)
 	if err != nil {
 		return nil, fmt.Errorf("read a recurring template: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &found[0], nil
+	return &found, nil
 }

@@ -37,11 +37,8 @@ func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adj
 }
 
 func getAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID id.ID) (*Adjustment, error) {
-	a, err := db.Get[Adjustment](ctx, tx, adjustmentSQL+`a.reservation_id = @reservation and a.id = @id`,
+	a, err := db.One[Adjustment](ctx, tx, apierr.NotFound, adjustmentSQL+`a.reservation_id = @reservation and a.id = @id`,
 		db.Args{"team": tx.Team, "reservation": reservationID, "id": adjustmentID})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	return &a, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/activity/fee"
-	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -24,34 +23,34 @@ type Preview struct {
 
 // PreviewEntry is a journal entry to be.
 type PreviewEntry struct {
-	TxnCode           string              `json:"txnCode" doc:"Names the posting; its entries balance."`
-	UniqueRef         string              `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
-	Ledger            ledger.Ledger       `json:"ledger" enum:"trust,operating,historical"`
-	Status            ledger.Status       `json:"status" enum:"active,inactive"`
-	TxnAt             day.Day             `json:"txnAt"`
-	Account           *mapping.AccountRef `json:"account" doc:"Null while no account is assigned; see issues."`
-	CentTotal         money.Cents         `json:"centTotal" doc:"Debit positive, credit negative."`
-	Currency          string              `json:"currency"`
-	Party             *ledger.Party       `json:"party"`
-	ListingID         id.ID               `json:"listingId"`
-	OwnershipPeriodID *id.ID              `json:"ownershipPeriodId"`
-	RecurringFeeID    *id.ID              `json:"recurringFeeId"`
-	TriggerType       string              `json:"triggerType"`
-	Description       string              `json:"description"`
+	TxnCode           string           `json:"txnCode" doc:"Names the posting; its entries balance."`
+	UniqueRef         string           `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
+	Ledger            ledger.Ledger    `json:"ledger" enum:"trust,operating,historical"`
+	Status            ledger.Status    `json:"status" enum:"active,inactive"`
+	TxnAt             day.Day          `json:"txnAt"`
+	Account           *account.NameRef `json:"account" doc:"Null while no account is assigned; see issues."`
+	CentTotal         money.Cents      `json:"centTotal" doc:"Debit positive, credit negative."`
+	Currency          string           `json:"currency"`
+	Party             *ledger.Party    `json:"party"`
+	ListingID         id.ID            `json:"listingId"`
+	OwnershipPeriodID *id.ID           `json:"ownershipPeriodId"`
+	RecurringFeeID    *id.ID           `json:"recurringFeeId"`
+	TriggerType       string           `json:"triggerType"`
+	Description       string           `json:"description"`
 }
 
 // PreviewLine is a line of a stay, an adjustment, what a deposit cost, or a fee.
 type PreviewLine struct {
-	Name           string              `json:"name"`
-	Type           PreviewLineType     `json:"type"`
-	Party          *ledger.Party       `json:"party" doc:"Whose revenue it is; of a fee, who earns it."`
-	Status         LineStatus          `json:"status"`
-	Amount         money.Cents         `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
-	InactiveReason *string             `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`
-	Fee            bool                `json:"fee" doc:"Whether the line is of the fee that is previewed."`
-	Account        *mapping.AccountRef `json:"account"`
-	RecurringFee   *FeeRef             `json:"recurringFee"`
-	Transaction    *TransactionRef     `json:"transaction"`
+	Name           string           `json:"name"`
+	Type           PreviewLineType  `json:"type"`
+	Party          *ledger.Party    `json:"party" doc:"Whose revenue it is; of a fee, who earns it."`
+	Status         LineStatus       `json:"status"`
+	Amount         money.Cents      `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
+	InactiveReason *string          `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`
+	Fee            bool             `json:"fee" doc:"Whether the line is of the fee that is previewed."`
+	Account        *account.NameRef `json:"account"`
+	RecurringFee   *FeeRef          `json:"recurringFee"`
+	Transaction    *TransactionRef  `json:"transaction"`
 
 	accountID id.ID
 }
@@ -123,9 +122,9 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	return out, nil
 }
 
-func refOf(accounts map[id.ID]account.Account, accountID id.ID) *mapping.AccountRef {
+func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef {
 	if a, known := accounts[accountID]; known {
-		return &mapping.AccountRef{ID: a.ID, Name: a.Name}
+		return &account.NameRef{ID: a.ID, Name: a.Name}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -54,14 +55,6 @@ const (
 // Enum lists the general ledger statuses.
 func (LedgerStatus) Enum() []string { return []string{string(LedgerActive), string(LedgerInactive)} }
 
-// ListingRef is the listing of a reservation.
-type ListingRef struct {
-	ID        id.ID   `json:"id"`
-	Name      string  `json:"name"`
-	UniqueRef *string `json:"uniqueRef"`
-	ShortRef  string  `json:"shortRef"`
-}
-
 // Reservation is a stay.
 type Reservation struct {
 	ID                     id.ID                `json:"id"`
@@ -70,7 +63,7 @@ type Reservation struct {
 	AppID                  *string              `json:"appId" doc:"The app that the reservation came from, such as a property management system."`
 	SourceID               *string              `json:"sourceId" doc:"The reservation's own key in that app."`
 	ListingID              id.ID                `json:"listingId"`
-	Listing                ListingRef           `json:"listing"`
+	Listing                listing.Ref          `json:"listing"`
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
 	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
 	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus"`

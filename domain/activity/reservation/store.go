@@ -2,7 +2,6 @@ package reservation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -17,19 +17,16 @@ import (
 	"stayledger/platform/money"
 )
 
-const columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
+var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
 	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform,
 	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
-	jsonb_build_object('id', l.id, 'name', l.name, 'uniqueRef', l.unique_ref, 'shortRef', l.short_ref) as listing`
+	` + listing.RefSQL("l") + ` as listing`
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
 
 func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	r, err := db.Get[Reservation](ctx, tx, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
+	r, err := db.One[Reservation](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
 		db.Args{"team": tx.Team, "id": reservationID})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	return &r, err
 }
 
@@ -230,7 +227,7 @@ func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 
 // namedListing is a listing that a reservation is on or goes to.
 type namedListing struct {
-	ListingRef
+	listing.Ref
 
 	DefaultCurrency string
 }

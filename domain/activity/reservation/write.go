@@ -274,7 +274,7 @@ func (k *known) complete(tx *db.Tx, d *draft) {
 		was.Lines = d.Lines
 		d.before = &was
 	}
-	d.Listing = k.listings[d.ListingID].ListingRef
+	d.Listing = k.listings[d.ListingID].Ref
 	if !d.relined {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/file"
 	"stayledger/platform/apierr"
@@ -19,9 +21,8 @@ import (
 const from = `transaction t left join account a on a.team_id = t.team_id and a.id = t.account_id
 	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
 
-const head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
-	jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name) as account, t.contact_id,
-	case when c.id is not null then jsonb_build_object('id', c.id, 'name', c.name) end as contact,
+var head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
+	` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id, ` + contact.RefSQL("c") + ` as contact,
 	case when t.payment_date is not null then jsonb_build_object('date', t.payment_date, 'accountId', t.payment_account_id) end as payment,
 	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
@@ -40,18 +41,17 @@ const paidStatus = `case
 func linesOf(rows, template, condition string) string {
 	return `(select coalesce(jsonb_agg(jsonb_build_object(
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
-		'account', jsonb_build_object('id', l.account_id, 'code', la.code, 'name', coalesce(la.name, '')), 'amount', l.amount,
+		'account', ` + account.RefSQL("l.account_id", "la") + `, 'amount', l.amount,
 		'appliedAmount', case when l.tax_rate_id is not null then
 			jsonb_build_object('taxRateId', l.tax_rate_id, 'taxBehavior', l.tax_behavior, 'taxPayee', coalesce(l.tax_payee, 'authority'),
 				'taxAmount', l.tax_amount) end,
 		'markup', case when l.markup_amount is not null then jsonb_build_object('amount', l.markup_amount,
 			'taxRateId', l.markup_tax_rate_id, 'taxBehavior', l.markup_tax_behavior, 'taxAmount', l.markup_tax_amount) end,
-		'total', l.total, 'listingId', l.listing_id, 'listing', case when li.id is not null then
-			jsonb_build_object('id', li.id, 'name', li.name, 'uniqueRef', li.unique_ref, 'shortRef', li.short_ref) end,
+		'total', l.total, 'listingId', l.listing_id, 'listing', ` + listing.RefSQL("li") + `,
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then jsonb_build_object('id', r.id, 'shortRef', r.short_ref,
 			'confirmationCode', r.confirmation_code, 'uniqueRef', r.unique_ref, 'status', r.status, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
 		'followsReservation', coalesce(l.follows_reservation, false), 'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
-		'contact', case when lc.id is not null then jsonb_build_object('id', lc.id, 'name', lc.name) end,
+		'contact', ` + contact.RefSQL("lc") + `,
 		'recurringTemplate', case when ` + template + ` is not null then jsonb_build_object('id', ` + template + `) end,
 		'matchReservationConfirmationCode', l.match_confirmation_code, 'matchReservationStripeGuestRef', l.match_stripe_guest_ref,
 		'matchLineTypeClassification', l.match_line_type_classification, 'matchStatus', case

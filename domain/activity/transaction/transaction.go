@@ -9,6 +9,8 @@ package transaction
 import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -81,27 +83,27 @@ func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
 
 // Transaction is a movement of money with what it is for.
 type Transaction struct {
-	ID               id.ID       `json:"id"`
-	ShortRef         string      `json:"shortRef"`
-	UniqueRef        *string     `json:"uniqueRef" doc:"The caller's own reference, unique in the team; the empty text is a value like any other."`
-	Type             Type        `json:"type"`
-	Status           Status      `json:"status" enum:"active,inactive" doc:"An inactive transaction is archived and has no journal."`
-	Date             day.Day     `json:"date" doc:"Accounting date."`
-	Description      *string     `json:"description"`
-	Currency         string      `json:"currency" doc:"ISO 4217 in lower case."`
-	IsOpeningBalance bool        `json:"isOpeningBalance"`
-	AccountID        id.ID       `json:"accountId"`
-	Account          AccountRef  `json:"account" doc:"The bank account, or what a bill is owed on."`
-	ContactID        *id.ID      `json:"contactId"`
-	Contact          *ContactRef `json:"contact" doc:"Vendor or owner."`
-	Payment          *Payment    `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
-	PaidStatus       PaidStatus  `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout whose money a payment provider did not move, gave back or does not answer for; underpaid for a payout of which a part came back. A payment pays a bill in full."`
-	Total            money.Cents `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
-	AttachmentIDs    []id.ID     `json:"attachmentIds"`
-	Issues           []Issue     `json:"issues" db:"-"`
-	Lines            []Line      `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
-	CreatedAt        day.Instant `json:"createdAt"`
-	UpdatedAt        day.Instant `json:"updatedAt"`
+	ID               id.ID        `json:"id"`
+	ShortRef         string       `json:"shortRef"`
+	UniqueRef        *string      `json:"uniqueRef" doc:"The caller's own reference, unique in the team; the empty text is a value like any other."`
+	Type             Type         `json:"type"`
+	Status           Status       `json:"status" enum:"active,inactive" doc:"An inactive transaction is archived and has no journal."`
+	Date             day.Day      `json:"date" doc:"Accounting date."`
+	Description      *string      `json:"description"`
+	Currency         string       `json:"currency" doc:"ISO 4217 in lower case."`
+	IsOpeningBalance bool         `json:"isOpeningBalance"`
+	AccountID        id.ID        `json:"accountId"`
+	Account          account.Ref  `json:"account" doc:"The bank account, or what a bill is owed on."`
+	ContactID        *id.ID       `json:"contactId"`
+	Contact          *contact.Ref `json:"contact" doc:"Vendor or owner."`
+	Payment          *Payment     `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
+	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout whose money a payment provider did not move, gave back or does not answer for; underpaid for a payout of which a part came back. A payment pays a bill in full."`
+	Total            money.Cents  `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
+	AttachmentIDs    []id.ID      `json:"attachmentIds"`
+	Issues           []Issue      `json:"issues" db:"-"`
+	Lines            []Line       `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
+	CreatedAt        day.Instant  `json:"createdAt"`
+	UpdatedAt        day.Instant  `json:"updatedAt"`
 
 	RecurringTemplateID *id.ID   `json:"recurringTemplateId" doc:"The template that the transaction is an instance of."`
 	RecurringAt         *day.Day `json:"recurringAt" doc:"The template's date that the transaction stands for."`
@@ -141,13 +143,13 @@ type Line struct {
 	Description   *string             `json:"description"`
 	Assignment    *account.Assignment `json:"assignment" doc:"The assignment that gave the account, null when the account was named."`
 	AccountID     id.ID               `json:"accountId"`
-	Account       AccountRef          `json:"account"`
+	Account       account.Ref         `json:"account"`
 	Amount        money.Cents         `json:"amount" doc:"Cents, without markup, and without the tax when that is excluded."`
 	AppliedAmount *Applied            `json:"appliedAmount"`
 	Markup        *Markup             `json:"markup"`
 	Total         money.Cents         `json:"total" doc:"Cents charged: amount, markup and the excluded taxes of both."`
 	ListingID     *id.ID              `json:"listingId"`
-	Listing       *ListingRef         `json:"listing"`
+	Listing       *listing.Ref        `json:"listing"`
 	ReservationID *id.ID              `json:"reservationId"`
 	Reservation   *ReservationRef     `json:"reservation"`
 	// FollowsReservation is also what a stored line is moved by: see followStays.
@@ -156,7 +158,7 @@ type Line struct {
 	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
 	Party            *ledger.Party     `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
 	ContactID        *id.ID            `json:"contactId"`
-	Contact          *ContactRef       `json:"contact"`
+	Contact          *contact.Ref      `json:"contact"`
 	Issues           []finding.Finding `json:"issues"`
 
 	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
@@ -204,27 +206,6 @@ type Markup struct {
 	TaxRateID   *id.ID       `json:"taxRateId"`
 	TaxBehavior *TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
 	TaxAmount   money.Cents  `json:"taxAmount" doc:"Cents of tax on the markup, computed."`
-}
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID   `json:"id"`
-	Code *string `json:"code"`
-	Name string  `json:"name"`
-}
-
-// ContactRef names a contact.
-type ContactRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
-}
-
-// ListingRef names a listing.
-type ListingRef struct {
-	ID        id.ID   `json:"id"`
-	Name      string  `json:"name"`
-	UniqueRef *string `json:"uniqueRef"`
-	ShortRef  string  `json:"shortRef"`
 }
 
 // ReservationRef names a reservation.

@@ -82,27 +82,21 @@ var sorts = page.Sorts{
 func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
 	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
-	rows, err := db.Select[Account](ctx, tx, q.SQL(""), q.Args)
+	found, err := db.One[Account](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read account: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 // lock keeps an account from changing until the transaction ends and reads it.
 func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
-	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
+	found, err := db.One[Account](ctx, tx, apierr.NotFound, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
 		db.Args{"team": tx.Team, "id": account})
 	if err != nil {
 		return nil, fmt.Errorf("lock account: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 // loadKnown reads what a change names.
@@ -219,15 +213,12 @@ func categoryQuery(tx *db.Tx) page.Query {
 var categorySorts = page.Sorts{{Name: "position", Expr: "position"}, {Name: "name", Expr: "name", Text: true}, {Name: "createdAt", Expr: "created_at"}}
 
 func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
-	rows, err := db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
+	found, err := db.One[Category](ctx, tx, apierr.NotFound, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": category})
 	if err != nil {
 		return nil, fmt.Errorf("read category: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 // insertCategory puts a category at its position or, when that is 0, behind the others.

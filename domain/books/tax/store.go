@@ -40,15 +40,12 @@ func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 
 // lock reads a tax rate and keeps it from changing until the transaction ends.
 func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
-	rows, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and id = @id for update`,
+	found, err := db.One[Rate](ctx, tx, apierr.NotFound, `select `+columns+` from tax_rate where team_id = @team and id = @id for update`,
 		db.Args{"team": tx.Team, "id": rate})
 	if err != nil {
 		return nil, fmt.Errorf("lock tax rate: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 func query(tx *db.Tx) page.Query {

@@ -20,7 +20,7 @@ const (
 
 // one reads a contact with the listings it owns today.
 func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
-	rows, err := db.Select[Detail](ctx, tx, `select `+columns+`,
+	found, err := db.One[Detail](ctx, tx, apierr.NotFound, `select `+columns+`,
 		coalesce((select jsonb_agg(jsonb_build_object('listingId', p.listing_id, 'split', m.split, 'startAt', p.start_at, 'endAt', p.end_at)
 				order by p.listing_id)
 			from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
@@ -30,10 +30,7 @@ func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contact: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 // lock reads contacts by id or reference and keeps them from changing until the transaction ends.

@@ -24,12 +24,6 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
 
-// Parent is the group that a listing belongs to.
-type Parent struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
-}
-
 // FeePeriod is a recurring fee that a listing is charged today.
 type FeePeriod struct {
 	ID           id.ID        `json:"id"`
@@ -58,7 +52,7 @@ type Listing struct {
 	Status                    Status           `json:"status"`
 	DefaultCurrency           string           `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
 	Address                   *contact.Address `json:"address"`
-	Parent                    *Parent          `json:"parent"`
+	Parent                    *NameRef         `json:"parent"`
 	ActiveOwnership           *Period          `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`
 	ActiveRecurringFeePeriods []FeePeriod      `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
 	CreatedAt                 day.Instant      `json:"createdAt"`

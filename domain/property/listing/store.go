@@ -11,9 +11,9 @@ import (
 	"stayledger/platform/id"
 )
 
-const (
+var (
 	listingColumns = `l.id, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
-		case when g.id is not null then jsonb_build_object('id', g.id, 'name', g.name) end as parent, l.created_at, l.updated_at`
+		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
 		where m.team_id = l.team_id and m.contact_id = any(?) and p.listing_id = l.id)`
@@ -96,15 +96,12 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 
 // lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends.
 func lock(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	rows, err := db.Select[Listing](ctx, tx, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = @id for update of l`,
+	found, err := db.One[Listing](ctx, tx, apierr.NotFound, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = @id for update of l`,
 		db.Args{"team": tx.Team, "id": listing})
 	if err != nil {
 		return nil, fmt.Errorf("lock listing: %w", err)
 	}
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &rows[0], nil
+	return &found, nil
 }
 
 func insert(ctx context.Context, tx *db.Tx, l *Listing) error {

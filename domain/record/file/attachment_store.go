@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -25,13 +24,10 @@ func insertAttachment(ctx context.Context, tx *db.Tx, file id.ID, ownerAccessibl
 // attachment gives an attachment of the team, or apierr.NotFound: to an owner also when it is not meant for him or her.
 func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachment, error) {
 	args := db.Args{"team": tx.Team, "id": file}
-	a, err := db.Get[TransactionAttachment](ctx, tx, `
+	a, err := db.One[TransactionAttachment](ctx, tx, apierr.NotFound, `
 		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
 		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
 		where a.team_id = @team and a.id = @id`+toActor(tx, args), args)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read an attachment: %w", err)
 	}
@@ -51,13 +47,10 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	type view struct {
 		IsOwnerAccessible bool `json:"isOwnerAccessible"`
 	}
-	was, err := db.Get[bool](ctx, tx, `
+	was, err := db.One[bool](ctx, tx, apierr.NotFound, `
 		update transaction_attachment a set is_owner_accessible = @open, updated_at = @now from transaction_attachment o
 		where a.team_id = @team and a.id = @id and o.team_id = a.team_id and o.id = a.id returning o.is_owner_accessible`,
 		db.Args{"team": tx.Team, "id": file, "open": open, "now": tx.Now})
-	if errors.Is(err, db.ErrNoRows) {
-		return apierr.NotFound
-	}
 	if err != nil {
 		return fmt.Errorf("change an attachment: %w", err)
 	}
@@ -67,16 +60,13 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 
 // removeAttachment deletes an attachment with its file. What is left to remove the content by is a draft that is old enough for the sweep.
 func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
-	name, err := db.Get[string](ctx, tx, `
+	name, err := db.One[string](ctx, tx, apierr.NotFound, `
 		with gone as (
 			delete from file f where f.team_id = @team and f.id = @id and f.kind = 'attachment' returning f.id, f.blob_key, f.purged_at, f.filename
 		), draft as (
 			insert into file_draft (team_id, id, blob_key, created_at)
 			select @team, id, blob_key, @abandoned from gone where purged_at is null)
 		select filename from gone`, db.Args{"team": tx.Team, "id": file, "abandoned": tx.Now.Add(-draftAge)})
-	if errors.Is(err, db.ErrNoRows) {
-		return apierr.NotFound
-	}
 	if err != nil {
 		return fmt.Errorf("delete an attachment: %w", err)
 	}

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -45,12 +44,9 @@ const ofOwner = ` and exists (
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	args := db.Args{"team": tx.Team, "id": file}
 	condition := toActor(tx, args)
-	r, err := db.Get[row](ctx, tx, `
+	r, err := db.One[row](ctx, tx, apierr.NotFound, `
 		select f.id, f.kind, f.filename, f.content_type, f.byte_size, f.created_at, f.purge_at, f.sha256, f.blob_key, f.purged_at
 		from file f where f.team_id = @team and f.id = @id`+condition, args)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read a file: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -34,7 +35,7 @@ type matrixCell = goColumn[report.MatrixRow]
 
 // matrixCells are the columns that do not depend on the view.
 func matrixCells(m *report.Matrix) []matrixCell {
-	ofAccount := func(value func(a *report.AccountRef) any) func(*report.MatrixRow) any {
+	ofAccount := func(value func(a *account.Ref) any) func(*report.MatrixRow) any {
 		return func(r *report.MatrixRow) any {
 			if r.Account == nil {
 				return nil
@@ -54,8 +55,8 @@ func matrixCells(m *report.Matrix) []matrixCell {
 		{csv.Column{Name: "section", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Section }},
 		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
 		{csv.Column{Name: "category", Kind: csv.Text}, ofCategory(func(c *report.Column) any { return c.Title })},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.Code })},
 		{csv.Column{Name: "account", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Title }},
 		{csv.Column{Name: valuesColumn, Kind: csv.Amount}, nil},
 		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Total }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
@@ -30,7 +31,7 @@ func (trustColumn) Enum() []string { return namesOf(trustCells(nil)) }
 type trustLine struct {
 	leg, row    string
 	status      string
-	account     *report.AccountRef
+	account     *account.Ref
 	listingID   *id.ID
 	listing     string
 	periodID    *id.ID
@@ -53,7 +54,7 @@ const (
 )
 
 func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
-	ofAccount := func(value func(a *report.AccountRef) any) func(*trustLine) any {
+	ofAccount := func(value func(a *account.Ref) any) func(*trustLine) any {
 		return func(l *trustLine) any {
 			if l.account == nil {
 				return nil
@@ -66,9 +67,9 @@ func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
 		{csv.Column{Name: "leg", Kind: csv.Text}, func(l *trustLine) any { return l.leg }},
 		{csv.Column{Name: "row", Kind: csv.Text}, func(l *trustLine) any { return l.row }},
 		{csv.Column{Name: "status", Kind: csv.Text}, func(l *trustLine) any { return l.status }},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *report.AccountRef) any { return a.Code })},
-		{csv.Column{Name: "account", Kind: csv.Text}, ofAccount(func(a *report.AccountRef) any { return a.Name })},
+		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.ID })},
+		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.Code })},
+		{csv.Column{Name: "account", Kind: csv.Text}, ofAccount(func(a *account.Ref) any { return a.Name })},
 		{csv.Column{Name: "listingId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.listingID) }},
 		{csv.Column{Name: "listing", Kind: csv.Text}, func(l *trustLine) any { return l.listing }},
 		{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.periodID) }},
@@ -98,7 +99,7 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 		lines, trustLine{leg: legDifference, row: "bankToBook", cents: t.Difference.BankToBook},
 		trustLine{leg: legDifference, row: "bookToLiabilities", cents: t.Difference.BookToLiabilities},
 	)
-	accounts := map[id.ID]*report.AccountRef{}
+	accounts := map[id.ID]*account.Ref{}
 	for i := range t.Bank.Accounts {
 		accounts[t.Bank.Accounts[i].Account.ID] = &t.Bank.Accounts[i].Account
 	}
@@ -109,7 +110,7 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 }
 
 // warningLines are the places of a finding; the smallest, beyond those that the report shows, are one row.
-func warningLines(w *trust.Warning, accounts map[id.ID]*report.AccountRef, places map[id.ID]string) []trustLine {
+func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[id.ID]string) []trustLine {
 	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
 	for i := range w.Items {
 		item := &w.Items[i]

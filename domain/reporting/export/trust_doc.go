@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
@@ -103,7 +104,7 @@ func widest(differences ...money.Cents) money.Cents {
 	return out
 }
 
-func accountName(a *report.AccountRef) string { return codeAndName(a.Code, a.Name) }
+func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
 
 func banksTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "Bank accounts", Columns: append(

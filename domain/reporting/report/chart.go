@@ -25,7 +25,7 @@ type charted struct {
 const heldAccounts = `(select h.id from account h where h.team_id = @team and (h.type = 'bank' or exists (select from account_assignment s
 	where s.team_id = h.team_id and s.account_id = h.id and s.assignment in ('accountsReceivable', 'deposit_coHostPayout'))))`
 
-func (a *charted) ref() AccountRef { return AccountRef{ID: a.ID, Code: a.Code, Name: a.Name} }
+func (a *charted) ref() account.Ref { return account.Ref{ID: a.ID, Code: a.Code, Name: a.Name} }
 
 // chart lists the team's accounts: by code, or by category first.
 func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -22,7 +23,7 @@ type Entry struct {
 	Ledger            ledger.Ledger `json:"ledger" enum:"trust,operating,historical"`
 	Status            ledger.Status `json:"status" enum:"active,inactive"`
 	TxnAt             day.Day       `json:"txnAt"`
-	Account           AccountRef    `json:"account"`
+	Account           account.Ref   `json:"account"`
 	CentTotal         money.Cents   `json:"centTotal" doc:"Debit positive, credit negative."`
 	Debit             money.Cents   `json:"debit"`
 	Credit            money.Cents   `json:"credit"`

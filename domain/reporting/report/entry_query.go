@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"strings"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
 )
 
-const entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status, e.txn_at,
-	jsonb_build_object('id', e.account_id, 'code', a.code, 'name', a.name) as account, e.cent_total, greatest(e.cent_total, 0) as debit,
+var entryColumns = `e.id, e.txn_code, e.ref as unique_ref, e.ledger, e.status, e.txn_at,
+	` + account.RefSQL("e.account_id", "a") + ` as account, e.cent_total, greatest(e.cent_total, 0) as debit,
 	greatest(-e.cent_total, 0) as credit, e.currency, e.party, e.listing_id, e.ownership_period_id, e.contact_id, e.reservation_id,
 	e.transaction_id, e.recurring_fee_id, e.statement_id as owner_statement_id, e.trigger_type, e.description, e.created_at`
 

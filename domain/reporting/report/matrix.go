@@ -23,7 +23,7 @@ type MatrixRow struct {
 	// Section is the part of the report that it adds up to: revenue or expense, or assets, liabilities or balances.
 	Section  string
 	Category *Column
-	Account  *AccountRef
+	Account  *account.Ref
 	Title    string
 	// Values are in the order of the columns; they add up to the total.
 	Values []money.Cents

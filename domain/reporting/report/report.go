@@ -15,16 +15,8 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID   `json:"id"`
-	Code *string `json:"code"`
-	Name string  `json:"name"`
-}
 
 // Drilldown leads from a figure to the entries behind it.
 type Drilldown struct {

@@ -36,7 +36,7 @@ type TrialFigures struct {
 
 // TrialRow is one account.
 type TrialRow struct {
-	Account        AccountRef             `json:"account"`
+	Account        account.Ref            `json:"account"`
 	Classification account.Classification `json:"classification" enum:"asset,liability,revenue,expense"`
 	TrialFigures
 }

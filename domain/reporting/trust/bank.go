@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -24,15 +24,15 @@ type BankLeg struct {
 
 // BankAccount is the bank leg of one account beside its books.
 type BankAccount struct {
-	Account             report.AccountRef `json:"account"`
-	StatementAt         *day.Day          `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
-	StatementBalance    money.Cents       `json:"statementBalance"`
-	DepositsInTransit   money.Cents       `json:"depositsInTransit"`
-	OutstandingPayments money.Cents       `json:"outstandingPayments"`
-	AdjustedBalance     money.Cents       `json:"adjustedBalance"`
-	BookBalance         Figure            `json:"bookBalance"`
-	Difference          money.Cents       `json:"difference" doc:"Adjusted balance less book balance."`
-	Uncleared           []Uncleared       `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
+	Account             account.Ref `json:"account"`
+	StatementAt         *day.Day    `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from nothing."`
+	StatementBalance    money.Cents `json:"statementBalance"`
+	DepositsInTransit   money.Cents `json:"depositsInTransit"`
+	OutstandingPayments money.Cents `json:"outstandingPayments"`
+	AdjustedBalance     money.Cents `json:"adjustedBalance"`
+	BookBalance         Figure      `json:"bookBalance"`
+	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
+	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
 
 	records   int64
 	unmatched []bank.Unmatched

@@ -77,8 +77,8 @@ func (a *charted) plays(part account.Assignment) bool {
 	return slices.Contains(a.Assignments, string(part))
 }
 
-func (a *charted) ref() report.AccountRef {
-	return report.AccountRef{ID: a.ID, Code: a.Code, Name: a.Name}
+func (a *charted) ref() account.Ref {
+	return account.Ref{ID: a.ID, Code: a.Code, Name: a.Name}
 }
 
 // chart knows which claim an account stands for.

@@ -38,22 +38,15 @@ type ManagerAvailable struct {
 
 // ManagerAccount is what the manager's entries on an account come to.
 type ManagerAccount struct {
-	ID          id.ID             `json:"id"`
-	Code        *string           `json:"code"`
-	Name        string            `json:"name"`
-	Type        account.Type      `json:"type"`
-	Category    ManagerCategory   `json:"category"`
-	Assignments []string          `json:"assignments"`
-	CentTotal   money.Cents       `json:"centTotal" doc:"Positive raises the manager's balance."`
-	Drilldown   *report.Drilldown `json:"drilldown"`
+	ID          id.ID               `json:"id"`
+	Code        *string             `json:"code"`
+	Name        string              `json:"name"`
+	Type        account.Type        `json:"type"`
+	Category    account.CategoryRef `json:"category"`
+	Assignments []string            `json:"assignments"`
+	CentTotal   money.Cents         `json:"centTotal" doc:"Positive raises the manager's balance."`
+	Drilldown   *report.Drilldown   `json:"drilldown"`
 	section     SectionID
-}
-
-// ManagerCategory is the category of an account.
-type ManagerCategory struct {
-	ID             id.ID                  `json:"id"`
-	Name           string                 `json:"name"`
-	Classification account.Classification `json:"classification"`
 }
 
 // ManagerSection is a part of the statement.
@@ -167,7 +160,7 @@ func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccou
 			behind.StartDate = nil
 		}
 		out = append(out, ManagerAccount{
-			ID: a.ID, Code: a.Code, Name: a.Name, Type: a.Type, Category: ManagerCategory{a.CategoryID, a.CategoryName, a.Classification},
+			ID: a.ID, Code: a.Code, Name: a.Name, Type: a.Type, Category: account.CategoryRef{ID: a.CategoryID, Name: a.CategoryName, Classification: a.Classification},
 			Assignments: a.Assignments, CentTotal: cents, Drilldown: r.chart.figure(ClaimManager, cents, behind).Drilldown, section: section,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -39,7 +40,7 @@ type BookLeg struct {
 
 // AccountFigure is the part of one account in a row.
 type AccountFigure struct {
-	Account report.AccountRef `json:"account"`
+	Account account.Ref `json:"account"`
 	Figure
 }
 

@@ -14,7 +14,7 @@ import (
 // checking is a change whose new sections are looked through.
 type checking struct {
 	*change
-	accounts map[id.ID]AccountRef
+	accounts map[id.ID]account.Ref
 	issues   []apierr.Issue
 }
 

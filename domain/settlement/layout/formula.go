@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
 	"stayledger/platform/id"
 )
 
@@ -31,7 +32,7 @@ func known(references []Reference) []fee.Reference {
 
 // useCurrentNames writes the formulas of a section with what columns and accounts are called now, and leaves accounts out of the columns that
 // do not exist any more.
-func (s *Section) useCurrentNames(accounts map[id.ID]AccountRef) {
+func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
 		c.Value.AccountIDs = slices.DeleteFunc(c.Value.AccountIDs, func(v id.ID) bool { _, exists := accounts[v]; return !exists })
@@ -42,7 +43,7 @@ func (s *Section) useCurrentNames(accounts map[id.ID]AccountRef) {
 }
 
 // rewrite leaves a formula as it was written where the current names could not be told apart, or are too long for a formula.
-func (c *Column) rewrite(s *Section, accounts map[id.ID]AccountRef) {
+func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	f, err := c.formula()
 	if err != nil {
 		return
@@ -71,7 +72,7 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]AccountRef) {
 }
 
 // current is what a reference is called now; empty when what it stands for does not exist any more.
-func (s *Section) current(r Reference, accounts map[id.ID]AccountRef) string {
+func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 	if c := s.column(r.ID); c != nil {
 		return c.Name
 	}

@@ -12,6 +12,7 @@ package layout
 import (
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
+	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -189,32 +190,19 @@ func ownersSections(sections []Section) []Section {
 
 // Layout is a layout as its readers see it.
 type Layout struct {
-	ID                 id.ID           `json:"id"`
-	Name               string          `json:"name"`
-	Version            int             `json:"version" doc:"Counts the changes of what it lays out, from 1."`
-	SummaryType        string          `json:"summaryType" enum:"default,invoice"`
-	IsDefault          bool            `json:"isDefault" doc:"Listings without a layout of their own use it."`
-	ShowTeamEmail      bool            `json:"showTeamEmail"`
-	ActiveListings     []ListingRef    `json:"activeListings" doc:"The listings that have it as a layout of their own."`
-	LinkedAccounts     []AccountRef    `json:"linkedAccounts" db:"-" doc:"The accounts that its columns name, by code."`
-	NetRevenueSections []Section       `json:"netRevenueSections"`
-	OtherSections      []Section       `json:"otherSections"`
-	SystemSections     []SystemSection `json:"systemSections" db:"-" doc:"Read only: what every statement shows beside the sections."`
-	CreatedAt          day.Instant     `json:"createdAt"`
-	UpdatedAt          day.Instant     `json:"updatedAt"`
-}
-
-// ListingRef names a listing.
-type ListingRef struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
-}
-
-// AccountRef names an account.
-type AccountRef struct {
-	ID   id.ID   `json:"id"`
-	Code *string `json:"code"`
-	Name string  `json:"name"`
+	ID                 id.ID             `json:"id"`
+	Name               string            `json:"name"`
+	Version            int               `json:"version" doc:"Counts the changes of what it lays out, from 1."`
+	SummaryType        string            `json:"summaryType" enum:"default,invoice"`
+	IsDefault          bool              `json:"isDefault" doc:"Listings without a layout of their own use it."`
+	ShowTeamEmail      bool              `json:"showTeamEmail"`
+	ActiveListings     []listing.NameRef `json:"activeListings" doc:"The listings that have it as a layout of their own."`
+	LinkedAccounts     []account.Ref     `json:"linkedAccounts" db:"-" doc:"The accounts that its columns name, by code."`
+	NetRevenueSections []Section         `json:"netRevenueSections"`
+	OtherSections      []Section         `json:"otherSections"`
+	SystemSections     []SystemSection   `json:"systemSections" db:"-" doc:"Read only: what every statement shows beside the sections."`
+	CreatedAt          day.Instant       `json:"createdAt"`
+	UpdatedAt          day.Instant       `json:"updatedAt"`
 }
 
 // SystemSection is a part of every statement that no layout changes.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/books/account"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -13,10 +15,10 @@ import (
 	"stayledger/platform/page"
 )
 
-const (
+var (
 	designColumns = `y.id, y.name, y.version, y.summary_type, y.is_default, y.show_team_email, y.net_revenue_sections, y.other_sections, y.created_at,
 		y.updated_at`
-	layoutColumns = designColumns + `, coalesce((select jsonb_agg(jsonb_build_object('id', l.id, 'name', l.name) order by l.name, l.id)
+	layoutColumns = designColumns + `, coalesce((select jsonb_agg(` + listing.NameRefSQL("l") + ` order by l.name, l.id)
 		from layout_listing u join listing l on l.team_id = u.team_id and l.id = u.listing_id
 		where u.team_id = y.team_id and u.layout_id = y.id), '[]') as active_listings`
 )
@@ -60,27 +62,27 @@ func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) erro
 	return nil
 }
 
-func (l *Layout) describe(accounts map[id.ID]AccountRef) {
-	l.SystemSections, l.LinkedAccounts = systemSections(), []AccountRef{}
+func (l *Layout) describe(accounts map[id.ID]account.Ref) {
+	l.SystemSections, l.LinkedAccounts = systemSections(), []account.Ref{}
 	for _, s := range l.all() {
 		s.useCurrentNames(accounts)
 		for _, v := range s.linked() {
 			a, exists := accounts[v]
-			if exists && !slices.ContainsFunc(l.LinkedAccounts, func(o AccountRef) bool { return o.ID == v }) {
+			if exists && !slices.ContainsFunc(l.LinkedAccounts, func(o account.Ref) bool { return o.ID == v }) {
 				l.LinkedAccounts = append(l.LinkedAccounts, a)
 			}
 		}
 	}
-	slices.SortFunc(l.LinkedAccounts, AccountRef.compare)
+	slices.SortFunc(l.LinkedAccounts, byCode)
 }
 
 // accountsOfTeam reads accounts by id, and by code or name.
-func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, names []string) (map[id.ID]AccountRef, error) {
-	out := map[id.ID]AccountRef{}
+func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, names []string) (map[id.ID]account.Ref, error) {
+	out := map[id.ID]account.Ref{}
 	if len(ids)+len(names) == 0 {
 		return out, nil
 	}
-	rows, err := db.Select[AccountRef](ctx, tx, `select id, code, name from account
+	rows, err := db.Select[account.Ref](ctx, tx, `select id, code, name from account
 		where team_id = @team and (id = any(@ids::uuid[]) or code = any(@names::text[]) or name = any(@names::text[]))`,
 		db.Args{"team": team, "ids": ids, "names": names})
 	if err != nil {
@@ -283,8 +285,8 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 	return nil
 }
 
-// compare orders accounts by code, those without one last, and by name.
-func (a AccountRef) compare(b AccountRef) int {
+// byCode orders accounts by code, those without one last, and by name.
+func byCode(a, b account.Ref) int {
 	switch {
 	case a.Code != nil && b.Code == nil:
 		return -1

@@ -2,7 +2,6 @@ package payee
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -33,19 +32,17 @@ func query(tx *db.Tx, contact id.ID) page.Query {
 
 // exists fails with apierr.NotFound for an unknown contact.
 func exists(ctx context.Context, tx *db.Tx, contact id.ID) error {
-	return found(db.Get[int64](ctx, tx, `select 1::bigint from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": contact}))
+	return findContact(ctx, tx, contact, "")
 }
 
 // lockContact makes changes of one contact's methods take turns: at most one of them is the default.
 func lockContact(ctx context.Context, tx *db.Tx, contact id.ID) error {
-	return found(db.Get[int64](ctx, tx, `select 1::bigint from contact where team_id = @team and id = @id for no key update`,
-		db.Args{"team": tx.Team, "id": contact}))
+	return findContact(ctx, tx, contact, " for no key update")
 }
 
-func found(_ int64, err error) error {
-	if errors.Is(err, db.ErrNoRows) {
-		return apierr.NotFound
-	}
+func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) error {
+	_, err := db.One[int64](ctx, tx, apierr.NotFound, `select 1::bigint from contact where team_id = @team and id = @id`+locked,
+		db.Args{"team": tx.Team, "id": contact})
 	if err != nil {
 		return fmt.Errorf("read contact: %w", err)
 	}
@@ -55,12 +52,9 @@ func found(_ int64, err error) error {
 // read reads a method, of one contact unless the contact is the zero id. Locked for update, no new payment refers to it until the transaction
 // ends.
 func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
-	m, err := db.Get[Method](ctx, tx, `
+	m, err := db.One[Method](ctx, tx, apierr.NotFound, `
 		select `+columns+` from payee_method m where m.team_id = @team and m.id = @id and (m.contact_id = @contact or @contact::uuid is null) `+strings.Join(locked, " "),
 		db.Args{"team": tx.Team, "id": method, "contact": contact})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read payment method: %w", err)
 	}

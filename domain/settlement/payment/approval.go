@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/activity/transaction"
@@ -97,11 +96,8 @@ func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Pa
 }
 
 func getApproval(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
-	a, err := db.Get[Approval](ctx, tx, "select "+approvalColumns+" from "+approvalTables+" where a.team_id = @team and a.id = @id",
+	a, err := db.One[Approval](ctx, tx, apierr.NotFound, "select "+approvalColumns+" from "+approvalTables+" where a.team_id = @team and a.id = @id",
 		db.Args{"team": tx.Team, "id": in.ID})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read an approval: %w", err)
 	}

@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/tenant/connection"
@@ -52,12 +51,9 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 // the signature of the connection's own secret.
 func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		team, err = db.Get[id.ID](ctx, tx, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
+		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
 		return err
 	})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, id.Zero, errCallback
-	}
 	if err != nil {
 		return nil, id.Zero, fmt.Errorf("find the team of a connection: %w", err)
 	}

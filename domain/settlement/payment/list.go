@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/platform/apierr"
@@ -67,10 +66,7 @@ type getInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payment, error) {
-	p, err := db.Get[Payment](ctx, tx, "select "+columns+" from "+from+" where p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": in.ID})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
+	p, err := db.One[Payment](ctx, tx, apierr.NotFound, "select "+columns+" from "+from+" where p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": in.ID})
 	if err != nil {
 		return nil, fmt.Errorf("read a payment: %w", err)
 	}

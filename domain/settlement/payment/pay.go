@@ -253,11 +253,9 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 
 // choose takes a method that was named instead of the contact's default.
 func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
-	ready, err := db.Get[bool](ctx, tx, `select contact_id = @contact and status = 'verified' from payee_method where team_id = @team and id = @id for share`,
+	ready, err := db.One[bool](ctx, tx, notFoundAt("contactPaymentMethodId"), `select contact_id = @contact and status = 'verified' from payee_method where team_id = @team and id = @id for share`,
 		db.Args{"team": tx.Team, "id": method, "contact": contact})
 	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return notFoundAt("contactPaymentMethodId")
 	case err != nil:
 		return fmt.Errorf("read a payment method: %w", err)
 	case !ready:

@@ -3,7 +3,6 @@ package statement
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/record/operation"
@@ -52,13 +51,10 @@ type storedBatch struct {
 
 // batchOf is what a batch asks for. A dry run has no operation yet: its state is empty.
 func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
-	b, err := db.Get[storedBatch](ctx, tx, `
+	b, err := db.One[storedBatch](ctx, tx, apierr.NotFound, `
 		select b.status, b.email_delivery, coalesce(o.status, '') as state
 		from statement_batch b left join operation o on o.team_id = b.team_id and o.id = b.operation_id
 		where b.team_id = @team and b.operation_id = @run`, db.Args{"team": tx.Team, "run": run})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read batch of statements: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
@@ -43,22 +44,16 @@ func (Section) Enum() []string {
 
 // Line is one journal entry, owner-facing.
 type Line struct {
-	Date          day.Day     `json:"date"`
-	Section       Section     `json:"section"`
-	Description   string      `json:"description"`
-	Account       Account     `json:"account"`
-	Reservation   *Stay       `json:"reservation"`
-	TransactionID *id.ID      `json:"transactionId"`
-	Total         money.Cents `json:"total"`
+	Date          day.Day         `json:"date"`
+	Section       Section         `json:"section"`
+	Description   string          `json:"description"`
+	Account       account.NameRef `json:"account"`
+	Reservation   *Stay           `json:"reservation"`
+	TransactionID *id.ID          `json:"transactionId"`
+	Total         money.Cents     `json:"total"`
 	// AccountCode and BookingPlatform are told in exports, which have no lists of accounts and stays beside.
 	AccountCode     string  `json:"-"`
 	BookingPlatform *string `json:"-"`
-}
-
-// Account names an account.
-type Account struct {
-	ID   id.ID  `json:"id"`
-	Name string `json:"name"`
 }
 
 // Stay names a reservation.
@@ -82,7 +77,8 @@ type Reservation struct {
 
 // AccountAmount is the total of an account.
 type AccountAmount struct {
-	Account
+	account.NameRef
+
 	Total money.Cents `json:"total"`
 }
 
@@ -192,7 +188,7 @@ func linesOf(entries []entry) []Line {
 	for i := range entries {
 		e := &entries[i]
 		lines[i] = Line{
-			Date: e.Date, Section: e.Section, Description: e.Description, Account: Account{ID: e.AccountID, Name: e.AccountName},
+			Date: e.Date, Section: e.Section, Description: e.Description, Account: account.NameRef{ID: e.AccountID, Name: e.AccountName},
 			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total, AccountCode: e.AccountCode, BookingPlatform: e.BookingPlatform,
 		}
 	}
@@ -242,7 +238,7 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 	for _, e := range accounts {
 		if _, seen := at[e.AccountID]; !seen && e.Classification == "revenue" {
 			at[e.AccountID] = len(columns)
-			columns = append(columns, AccountAmount{Account: Account{ID: e.AccountID, Name: e.AccountName}})
+			columns = append(columns, AccountAmount{NameRef: account.NameRef{ID: e.AccountID, Name: e.AccountName}})
 		}
 	}
 	return columns, at

@@ -175,7 +175,7 @@ func exchange(ctx context.Context, d *db.DB, _ db.Scope, in *exchangeInput) (out
 // opens nothing, without a word about the cause: whoever has a bare token learns nothing from it.
 func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSession, error) {
 	sum := hash(token)
-	l, err := db.Get[struct {
+	l, err := db.One[struct {
 		TeamID      id.ID
 		ID          id.ID
 		StatementID id.ID
@@ -184,12 +184,10 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 		Region      Region
 		TeamName    string
 		Opens       bool
-	}](ctx, tx, `
+	}](ctx, tx, errLinkInvalid, `
 		select l.team_id, l.id, l.statement_id, l.contact_id, l.expires_at, t.region, coalesce(t.company_name, t.name) as team_name, `+opens+` as opens
 		from `+linked+` where l.hash = @hash for update of l`, db.Args{"hash": sum[:]})
 	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return nil, errLinkInvalid
 	case err != nil:
 		return nil, fmt.Errorf("exchange an owner link: %w", err)
 	case !tx.Now.Before(l.ExpiresAt):

@@ -93,13 +93,10 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	if len(n.Teams) == 0 {
 		return nil, errors.New("a key needs a team")
 	}
-	home, err := db.Get[struct {
+	home, err := db.One[struct {
 		Region Region
 		Type   string
-	}](ctx, tx, `select region, type from team where id = @team and status <> 'deleted'`, db.Args{"team": n.Teams[0]})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, errUnknownTeam
-	}
+	}](ctx, tx, errUnknownTeam, `select region, type from team where id = @team and status <> 'deleted'`, db.Args{"team": n.Teams[0]})
 	if err != nil {
 		return nil, err
 	}

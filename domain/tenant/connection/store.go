@@ -2,7 +2,6 @@ package connection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/platform/apierr"
@@ -24,11 +23,8 @@ var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "creat
 
 // read reads a connection, with the clause that locks it or none.
 func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Connection, error) {
-	c, err := db.Get[Connection](ctx, tx, `select `+columns+` from connection c where c.team_id = @team and c.id = @id `+locked,
+	c, err := db.One[Connection](ctx, tx, apierr.NotFound, `select `+columns+` from connection c where c.team_id = @team and c.id = @id `+locked,
 		db.Args{"team": tx.Team, "id": connection})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read connection: %w", err)
 	}
@@ -114,10 +110,8 @@ func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
 	if account.IsZero() {
 		return nil
 	}
-	typ, err := db.Get[string](ctx, tx, `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
+	typ, err := db.One[string](ctx, tx, apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", fundingAccount)), `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
 	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", fundingAccount))
 	case err != nil:
 		return fmt.Errorf("read funding account: %w", err)
 	case typ != "bank":

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -189,12 +188,9 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 	}
 	var r row
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		r, err = db.Get[row](ctx, tx, `select content, content_type, sha256, updated_at from team_logo where team_id = @team`, db.Args{"team": tx.Team})
+		r, err = db.One[row](ctx, tx, apierr.NotFound, `select content, content_type, sha256, updated_at from team_logo where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read logo: %w", err)
 	}

@@ -3,7 +3,6 @@ package team
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/books/ledger"
@@ -116,10 +115,7 @@ const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.supp
 
 // Read gives the selected team.
 func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
-	t, err := db.Get[Team](ctx, tx, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
+	t, err := db.One[Team](ctx, tx, apierr.NotFound, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read team: %w", err)
 	}

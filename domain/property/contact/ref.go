@@ -1,0 +1,14 @@
+package contact
+
+import "stayledger/platform/id"
+
+// Ref is a contact where another record names it.
+type Ref struct {
+	ID   id.ID  `json:"id"`
+	Name string `json:"name"`
+}
+
+// RefSQL is a Ref of a joined row as JSON, null without one.
+func RefSQL(row string) string {
+	return `case when ` + row + `.id is not null then jsonb_build_object('id', ` + row + `.id, 'name', ` + row + `.name) end`
+}
