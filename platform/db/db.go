@@ -70,8 +70,6 @@ var (
 	// ErrPooler refuses a pooler that lends connections by the transaction: time limits of statements and notifications belong to a session.
 	ErrPooler = errors.New("DATABASE_URL leads to a connection pooler such as pgbouncer, which does not keep a session's settings; " +
 		"connect to PostgreSQL itself (the service has a pool of its own: --max-connections)")
-	// ErrNoRows is returned by Get when the statement found nothing.
-	ErrNoRows = pgx.ErrNoRows
 )
 
 const maxAttempts = 4

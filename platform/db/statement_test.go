@@ -91,8 +91,8 @@ func TestRowsBecomeValues(t *testing.T) {
 		if v, err := db.Get[*int64](ctx, tx, `select null::bigint`, nil); err != nil || v != nil {
 			t.Errorf("null: %v, %v", v, err)
 		}
-		if _, err := db.Get[int64](ctx, tx, `select 1::bigint where false`, nil); !errors.Is(err, db.ErrNoRows) {
-			t.Errorf("no row: %v", err)
+		if _, err := db.Get[int64](ctx, tx, `select 1::bigint where false`, nil); err == nil {
+			t.Error("no row is one")
 		}
 		missing := errors.New("there is no such row")
 		if _, err := db.One[int64](ctx, tx, missing, `select 1::bigint where false`, nil); err != missing { //nolint:errorlint // as it is given
@@ -100,6 +100,15 @@ func TestRowsBecomeValues(t *testing.T) {
 		}
 		if got, err := db.One[int64](ctx, tx, missing, `select 7::bigint`, nil); err != nil || got != 7 {
 			t.Errorf("one of one: %d, %v", got, err)
+		}
+		if got, err := db.Maybe[int64](ctx, tx, `select 1::bigint where false`, nil); err != nil || got != nil {
+			t.Errorf("maybe none: %v, %v", got, err)
+		}
+		if got, err := db.Maybe[int64](ctx, tx, `select 7::bigint`, nil); err != nil || got == nil || *got != 7 {
+			t.Errorf("maybe one: %v, %v", got, err)
+		}
+		if got, err := db.Maybe[int64](ctx, tx, `select generate_series(1, 2)::bigint`, nil); err == nil || got != nil {
+			t.Errorf("maybe one of two: %v, %v", got, err)
 		}
 		if _, err := db.Get[int64](ctx, tx, `select generate_series(1, 2)::bigint`, nil); err == nil {
 			t.Error("two rows are one")

@@ -51,8 +51,8 @@ func TestAWorkThatFindsNoRowKeepsOthersFromNothing(t *testing.T) {
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Together(ctx,
 			func(ctx context.Context, tx *db.Tx) error {
-				_, err := db.Get[string](ctx, tx, `select text from note where team_id = @team`, db.Args{"team": tx.Team})
-				if found = !errors.Is(err, db.ErrNoRows); found {
+				note, err := db.Maybe[string](ctx, tx, `select text from note where team_id = @team`, db.Args{"team": tx.Team})
+				if found = note != nil; found || err != nil {
 					return err
 				}
 				return write(ctx, tx, "a")

@@ -282,13 +282,25 @@ func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, err
 // One returns the one row of a query, or the error none when there is no row: what says so to the caller, such as a 404.
 func One[T any](ctx context.Context, tx *Tx, none error, sql string, args Args) (T, error) {
 	row, err := Get[T](ctx, tx, sql, args)
-	if errors.Is(err, ErrNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return row, none
 	}
 	return row, err
 }
 
-// Get returns the one row of a query, or ErrNoRows.
+// Maybe returns the one row of a query, nil when there is none.
+func Maybe[T any](ctx context.Context, tx *Tx, sql string, args Args) (*T, error) {
+	row, err := Get[T](ctx, tx, sql, args)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil //nolint:nilnil // that there is no row is an answer
+	case err != nil:
+		return nil, err
+	}
+	return &row, nil
+}
+
+// Get returns the one row of a query that always has one; where it may be missing ask One or Maybe, whose callers are told so.
 func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
 	var out T
 	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {

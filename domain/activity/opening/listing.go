@@ -61,17 +61,15 @@ func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[L
 	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
+// opening is the opening balance of a listing, nil when it has none.
 func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
 	q := openings(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
-	found, err := db.Select[Listing](ctx, tx, q.SQL(""), q.Args)
+	found, err := db.Maybe[Listing](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read an opening balance: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil //nolint:nilnil // no opening balance yet
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 type putOpening struct {

@@ -213,10 +213,10 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 		return nil, []apierr.Issue{apierr.IssueContradiction.InBody("accountRef")}, nil
 	case t.AccountRef != nil:
 		found, err := accountByRef(ctx, tx, *t.AccountRef)
-		if err == nil && found.IsZero() {
+		if err == nil && found == nil {
 			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountRef")}, nil
 		}
-		return &found, nil, err
+		return found, nil, err
 	case t.AccountID.Value != nil:
 		found, err := account.ByID(ctx, tx, []id.ID{*t.AccountID.Value})
 		if _, exists := found[*t.AccountID.Value]; err == nil && !exists {

@@ -2,7 +2,6 @@ package reservation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/record/audit"
@@ -85,12 +84,8 @@ func removeAdjustment(ctx context.Context, tx *db.Tx, adjustmentID id.ID) error 
 	return err
 }
 
-// accountByRef finds an account by its uniqueRef, else by its code; the zero id when there is none.
-func accountByRef(ctx context.Context, tx *db.Tx, ref string) (id.ID, error) {
-	found, err := db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and (unique_ref = @ref or code = @ref)
+// accountByRef finds an account by its uniqueRef, else by its code; nil when there is none.
+func accountByRef(ctx context.Context, tx *db.Tx, ref string) (*id.ID, error) {
+	return db.Maybe[id.ID](ctx, tx, `select id from account where team_id = @team and (unique_ref = @ref or code = @ref)
 		order by unique_ref = @ref desc nulls last limit 1`, db.Args{"team": tx.Team, "ref": ref})
-	if errors.Is(err, db.ErrNoRows) {
-		return id.ID{}, nil
-	}
-	return found, err
 }

@@ -69,13 +69,11 @@ type getInput struct {
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 	q := query(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})
-	found, err := db.Select[Record](ctx, tx, q.SQL(""), q.Args)
+	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read bank record: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, apierr.NotFound
-	}
-	noRules(found)
-	return &found[0], match(ctx, tx, found, usualDays)
+	all := []Record{found}
+	noRules(all)
+	return &all[0], match(ctx, tx, all, usualDays)
 }

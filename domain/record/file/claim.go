@@ -29,22 +29,22 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger file store', 0))`, nil); err != nil {
 			return fmt.Errorf("claim the file store: %w", err)
 		}
-		ours, err := db.Get[id.ID](ctx, tx, `select id from file_store`, nil)
-		if err != nil && !errors.Is(err, db.ErrNoRows) {
+		ours, err := db.Maybe[id.ID](ctx, tx, `select id from file_store`, nil)
+		if err != nil {
 			return fmt.Errorf("read the marker of the file store: %w", err)
 		}
 		theirs, err := readMarker(ctx, store)
 		switch {
 		case err != nil:
 			return err
-		case theirs == ours.String() && !ours.IsZero():
+		case ours != nil && theirs == ours.String():
 			return nil
-		case !adopt && (theirs != "" || !ours.IsZero()):
+		case !adopt && (theirs != "" || ours != nil):
 			return ErrForeignStore
 		}
-		if ours.IsZero() {
-			ours = tx.NewID()
-			if _, err := tx.Exec(ctx, `insert into file_store (id, created_at) values (@id, @now)`, db.Args{"id": ours, "now": tx.Now}); err != nil {
+		if ours == nil {
+			ours = new(tx.NewID())
+			if _, err := tx.Exec(ctx, `insert into file_store (id, created_at) values (@id, @now)`, db.Args{"id": *ours, "now": tx.Now}); err != nil {
 				return fmt.Errorf("keep the marker of the file store: %w", err)
 			}
 		}

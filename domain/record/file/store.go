@@ -97,7 +97,7 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	return f, nil
 }
 
-// deleteDraft gives the key of the bytes; db.ErrNoRows when there is no such draft any more.
+// deleteDraft gives the key of the bytes. It fails when there is no such draft any more.
 func deleteDraft(ctx context.Context, tx *db.Tx, file id.ID) (string, error) {
 	return db.Get[string](ctx, tx, `delete from file_draft where team_id = @team and id = @id returning blob_key`, db.Args{"team": tx.Team, "id": file})
 }

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"errors"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -33,11 +32,7 @@ func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
 	if r.operation.IsZero() && r.action.IsZero() {
 		return nil, apierr.NotFound
 	}
-	found, err := find(ctx, tx, r.operation, r.action)
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.NotFound
-	}
-	return found, err
+	return find(ctx, tx, r.operation, r.action)
 }
 
 // Acknowledged is the operation in the shape of an acknowledgement.

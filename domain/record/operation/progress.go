@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/platform/day"
@@ -41,13 +40,13 @@ func getProgress(ctx context.Context, tx *db.Tx, in *Ref) (*Progress, error) {
 		UpdatedAt   day.Instant
 	}
 	out := &Progress{OperationID: found.ID, Status: found.Status}
-	r, err := db.Get[row](ctx, tx, `select done, total, updated_at from operation_progress where team_id = @team and operation_id = @id`,
+	r, err := db.Maybe[row](ctx, tx, `select done, total, updated_at from operation_progress where team_id = @team and operation_id = @id`,
 		db.Args{"team": tx.Team, "id": found.ID})
-	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return out, nil
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("read the progress of an operation: %w", err)
+	}
+	if r == nil {
+		return out, nil
 	}
 	out.Done, out.Total, out.UpdatedAt = r.Done, &r.Total, &r.UpdatedAt
 	if found.Status == Completed {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -160,7 +161,7 @@ func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, err
 		visible = " and " + ownerHas("r.type", "r.resource_id")
 		args["owner"] = *tx.Actor.Owner
 	}
-	r, err := db.Get[detailRow](ctx, tx, `
+	r, err := db.One[detailRow](ctx, tx, apierr.NotFound, `
 		select `+rowColumns(tx.Actor.Owner)+`, coalesce((
 			select jsonb_agg(jsonb_build_object('type', r.type, 'id', r.resource_id, 'role', r.role) order by r.position)
 			from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id`+visible+`), '[]') as resources

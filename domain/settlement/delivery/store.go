@@ -40,15 +40,14 @@ func (p *publication) member(contact id.ID) *member {
 // published reads a published statement and keeps it from being reopened until the transaction ends. It fails with apierr.NotFound for an
 // id that names no statement, and with errNotPublished for a draft or one in review.
 func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
-	status, err := db.Get[statement.Status](ctx, tx, `select status from statement where team_id = @team and id = @id for no key update`,
+	status, err := db.Maybe[statement.Status](ctx, tx, `select status from statement where team_id = @team and id = @id for no key update`,
 		db.Args{"team": tx.Team, "id": of})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, unsaved(ctx, tx, of)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("read a statement to deliver: %w", err)
-	}
-	if status != statement.Published {
+	case status == nil:
+		return nil, unsaved(ctx, tx, of)
+	case *status != statement.Published:
 		return nil, notPublished()
 	}
 	members, err := db.Select[member](ctx, tx, `
@@ -166,7 +165,7 @@ type letter struct {
 
 // readLetter gives a message that still waits, or nil.
 func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
-	l, err := db.Get[letter](ctx, tx, `
+	l, err := db.Maybe[letter](ctx, tx, `
 		select e.id, e.address, e.link_id, e.token, e.attempts, e.created_at as written_at,
 			coalesce(c.first_name, c.name, '') as greeting_name, coalesce(c.name, '') as owner_name, coalesce(s.words -> 'listing' ->> 'name', p.name, '') as listing_name,
 			s.start_at, s.end_at, coalesce(t.company_name, t.name) as team_name,
@@ -176,13 +175,10 @@ func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) 
 		left join listing p on p.team_id = e.team_id and p.id = s.listing_id
 		left join contact c on c.team_id = e.team_id and c.id = e.contact_id
 		where e.team_id = @team and e.id = @id and e.status = 'queued'`, db.Args{"team": tx.Team, "id": message})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil //nolint:nilnil // a settled message is no failure: its job just has nothing left to do
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read an e-mail: %w", err)
 	}
-	return &l, nil
+	return l, nil
 }
 
 // settle ends a message: sent when there is no failure. The secret of its link goes with it.

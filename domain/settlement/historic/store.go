@@ -38,17 +38,14 @@ func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool)
 // liveAfter is the latest live statement that is saved after one of the places in its ownership period, nil when there is none.
 func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
 	where := ranges(at)
-	found, err := db.Select[statement.Blocking](ctx, tx, `
+	found, err := db.Maybe[statement.Blocking](ctx, tx, `
 		select s.id, s.start_at, s.status from unnest(@periods::uuid[], @starts::date[]) k (period, start_at)
 		join statement s on s.team_id = @team and s.ownership_period_id = k.period and s.start_at > k.start_at and not s.imported
 		order by s.start_at desc, s.id limit 1`, db.Args{"team": tx.Team, "periods": where["periods"], "starts": where["starts"]})
 	if err != nil {
 		return nil, fmt.Errorf("find later statements: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, nil //nolint:nilnil // nothing is in the way
-	}
-	return &found[0], nil
+	return found, nil
 }
 
 // overlap is a stored statement that shares days with an arrival; At counts the arrivals from 1.

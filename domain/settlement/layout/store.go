@@ -33,15 +33,13 @@ func layoutQuery(tx *db.Tx) page.Query {
 var sorts = page.Sorts{{Name: "name", Expr: "y.name", Text: true}, {Name: "createdAt", Expr: "y.created_at"}, {Name: "updatedAt", Expr: "y.updated_at"}}
 
 func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
-	found, err := db.Select[Layout](ctx, tx, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,
+	found, err := db.One[Layout](ctx, tx, apierr.NotFound, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,
 		db.Args{"team": tx.Team, "id": layoutID})
 	if err != nil {
 		return nil, fmt.Errorf("read statement layout: %w", err)
 	}
-	if len(found) == 0 {
-		return nil, apierr.NotFound
-	}
-	return &found[0], complete(ctx, tx, tx.Team, found)
+	all := []Layout{found}
+	return &all[0], complete(ctx, tx, tx.Team, all)
 }
 
 // complete says what is called how now, and which accounts the layouts name.

@@ -33,8 +33,11 @@ type batch struct {
 	FileID    *id.ID
 }
 
+var errNoBatch = errors.New("there is no such batch of payments")
+
+// holdBatch reads a batch and keeps others from it until the transaction ends. It fails with errNoBatch.
 func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
-	b, err := db.Get[batch](ctx, tx, `
+	b, err := db.One[batch](ctx, tx, errNoBatch, `
 		select id, connection_id, day, sequence, made_at, busy_until, settled_at, file_id from payment_batch
 		where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": one})
 	if err != nil {
@@ -282,7 +285,7 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 // withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the provider may have them: an
 // issue asks a person to decide, unless only our workers died and the provider can be asked: then they are sent again when it is.
 func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
-	if _, err := holdBatch(ctx, tx, one); errors.Is(err, db.ErrNoRows) {
+	if _, err := holdBatch(ctx, tx, one); errors.Is(err, errNoBatch) {
 		return nil
 	} else if err != nil {
 		return err

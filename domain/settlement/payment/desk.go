@@ -74,17 +74,15 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 		}
 		d.FundingAccountID = assigned[account.PayoutBankAccount]
 	}
-	ready, err := db.Get[bool](ctx, tx, `
+	ready, err := db.Maybe[bool](ctx, tx, `
 		select type = 'bank' and status = 'active' and coalesce(banking_category, '') in ('trust', 'operating') from account
 		where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": d.FundingAccountID})
 	switch {
-	case errors.Is(err, db.ErrNoRows) && given:
-		return notFoundAt("fundingAccountId")
-	case errors.Is(err, db.ErrNoRows):
-		return errFunding
 	case err != nil:
 		return fmt.Errorf("read the funding account: %w", err)
-	case !ready:
+	case ready == nil && given:
+		return notFoundAt("fundingAccountId")
+	case ready == nil || !*ready:
 		return errFunding
 	}
 	return nil

@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/record/audit"
@@ -89,12 +88,15 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 
 // currentLimits are the limits that count; none are set for a team that has never said any.
 func currentLimits(ctx context.Context, tx *db.Tx) (*Limits, error) {
-	l, err := db.Get[Limits](ctx, tx, `select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1`,
+	l, err := db.Maybe[Limits](ctx, tx, `select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1`,
 		db.Args{"team": tx.Team})
-	if err != nil && !errors.Is(err, db.ErrNoRows) {
+	if err != nil {
 		return nil, fmt.Errorf("read the limits of payments: %w", err)
 	}
-	return &l, nil
+	if l == nil {
+		l = &Limits{}
+	}
+	return l, nil
 }
 
 // waits reports that a payment needs a second person; nil are no limits.

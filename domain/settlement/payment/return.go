@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/activity/transaction"
@@ -241,16 +240,13 @@ func (a *attempt) mayComeBack() bool {
 
 // lastAttempt is nil for a transaction without a payment that counts.
 func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
-	a, err := db.Get[attempt](ctx, tx, `
+	a, err := db.Maybe[attempt](ctx, tx, `
 		select p.status, c.app_id from payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
 		where p.team_id = @team and p.transaction_id = @id and p.recovered_at is null`, db.Args{"team": tx.Team, "id": one})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the payment of a transaction: %w", err)
 	}
-	return &a, nil
+	return a, nil
 }
 
 // book books up to what is left; the whole when no amount is given.

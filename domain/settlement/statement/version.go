@@ -3,7 +3,6 @@ package statement
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"stayledger/platform/day"
@@ -91,14 +90,11 @@ func (v *version) financials() Financials {
 
 // lastVersion is the last that was kept of a statement, nil when it was never reopened.
 func lastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, error) {
-	v, err := db.Get[version](ctx, tx, `
+	v, err := db.Maybe[version](ctx, tx, `
 		select version, published_at, reopened_at, balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines
 		from statement_version where team_id = @team and statement_id = @id order by version desc limit 1`, db.Args{"team": tx.Team, "id": statement})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil //nolint:nilnil // it was never reopened
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read version of a statement: %w", err)
 	}
-	return &v, nil
+	return v, nil
 }

@@ -3,12 +3,10 @@ package access
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"sync"
 	"time"
 
 	"stayledger/domain/tenant/team"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 )
 
@@ -66,7 +64,7 @@ func (c *cache) forget() {
 	c.age++
 }
 
-// remembered gives the credential of a secret, looked up at most every few seconds.
+// remembered gives the credential of a secret, looked up at most every few seconds, or fails as look does.
 func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
 	now := g.DB.Now()
 	c, age := g.cache.get(key, now)
@@ -78,9 +76,6 @@ func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.
 		found, err = look(ctx, tx, key.sum[:])
 		return err
 	})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, apierr.Unauthorized
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -125,26 +125,19 @@ func OwnerLinks(ctx context.Context, tx *db.Tx, statement id.ID, p page.Params) 
 
 // RevokeOwnerLink ends a link of a statement, and its sessions, at once. It fails with apierr.NotFound.
 func RevokeOwnerLink(ctx context.Context, tx *db.Tx, statement, link id.ID) error {
-	was, err := db.Select[linkView](ctx, tx, `delete from access_owner_link where team_id = @team and statement_id = @statement and id = @id
+	was, err := db.One[linkView](ctx, tx, apierr.NotFound, `delete from access_owner_link where team_id = @team and statement_id = @statement and id = @id
 		returning statement_id, contact_id, expires_at`, db.Args{"team": tx.Team, "statement": statement, "id": link})
 	if err != nil {
 		return fmt.Errorf("revoke an owner link: %w", err)
 	}
-	if len(was) == 0 {
-		return apierr.NotFound
-	}
-	noteLink(tx, audit.Deleted, link, was[0], nil)
+	noteLink(tx, audit.Deleted, link, was, nil)
 	return team.Announce(ctx, tx)
 }
 
 // OwnerLinkOpens reports whether a link of the team could be exchanged now.
 func OwnerLinkOpens(ctx context.Context, tx *db.Tx, link id.ID) (bool, error) {
-	open, err := db.Get[bool](ctx, tx, `select l.expires_at > @now and `+opens+` from `+linked+` where l.team_id = @team and l.id = @id`,
+	return db.Get[bool](ctx, tx, `select exists (select from `+linked+` where l.team_id = @team and l.id = @id and l.expires_at > @now and `+opens+`)`,
 		db.Args{"team": tx.Team, "id": link, "now": tx.Now})
-	if errors.Is(err, db.ErrNoRows) {
-		return false, nil
-	}
-	return open, err
 }
 
 // OwnerSession is what a link is exchanged for: a session that reads the statements of one contact's listings, and their files.
@@ -233,7 +226,7 @@ func linkScopes() []string { return []string{"files:read", "statements:read"} }
 // sessionHolder finds the owner of a live session whose link still opens its statement. The session acts as its link, which is what the logs
 // then name.
 func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
-	s, err := db.Get[struct {
+	s, err := db.One[struct {
 		LinkID    id.ID
 		ExpiresAt time.Time
 		ContactID *id.ID
@@ -243,7 +236,7 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 		Region    Region
 		PartnerID id.ID
 		Freeze    *string
-	}](ctx, tx, `
+	}](ctx, tx, apierr.Unauthorized, `
 		select x.link_id, x.expires_at, l.contact_id, t.id, t.type, t.status, t.region, t.partner_id, t.freeze_reason as freeze
 		from `+linked+` join access_owner_session x on x.team_id = l.team_id and x.link_id = l.id
 		where x.hash = @hash and x.expires_at > @now and `+opens, db.Args{"hash": hash, "now": tx.Now})

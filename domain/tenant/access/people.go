@@ -40,7 +40,7 @@ func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) 
 	return user, nil
 }
 
-// UserByEmail finds the person with an e-mail address, in whatever case it is written, or db.ErrNoRows. Tx works across teams.
+// UserByEmail finds the person with an e-mail address, in whatever case it is written, who must be there. Tx works across teams.
 func UserByEmail(ctx context.Context, tx *db.Tx, email string) (id.ID, error) {
 	return db.Get[id.ID](ctx, tx, `select id from access_user where kind = 'person' and lower(email) = lower(@email)`, db.Args{"email": email})
 }

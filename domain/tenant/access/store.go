@@ -27,7 +27,7 @@ type keyRow struct {
 
 // keyHolder finds a live key by its hash.
 func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
-	k, err := db.Get[keyRow](ctx, tx, `
+	k, err := db.One[keyRow](ctx, tx, apierr.Unauthorized, `
 		select id, team_id, user_id, kind, scopes, expires_at from access_key
 		where hash = @hash and revoked_at is null and (expires_at is null or expires_at > @now)`, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
@@ -47,10 +47,10 @@ func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credenti
 
 // tokenHolder finds the user of a live bearer token.
 func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
-	t, err := db.Get[struct {
+	t, err := db.One[struct {
 		UserID    id.ID
 		ExpiresAt *time.Time
-	}](ctx, tx, `
+	}](ctx, tx, apierr.Unauthorized, `
 		select user_id, expires_at from access_token
 		where hash = @hash and revoked_at is null and (expires_at is null or expires_at > @now)`, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
@@ -220,12 +220,13 @@ type MyTeam struct {
 	Scopes    []string `json:"scopes"`
 }
 
+// me fails with apierr.RouteClosed for the session of an owner link, which acts as its link and is no user.
 func me(ctx context.Context, tx *db.Tx, user id.ID) (*Me, error) {
-	m, err := db.Get[struct {
+	m, err := db.One[struct {
 		ID    id.ID
 		Name  string
 		Email *string
-	}](ctx, tx, `select id, name, email from access_user where id = @user`, db.Args{"user": user})
+	}](ctx, tx, apierr.RouteClosed, `select id, name, email from access_user where id = @user`, db.Args{"user": user})
 	if err != nil {
 		return nil, err
 	}
@@ -249,9 +250,6 @@ func endpoints() []api.Endpoint {
 				out, err = me(ctx, tx, scope.Actor.User)
 				return err
 			})
-			if errors.Is(err, db.ErrNoRows) {
-				return nil, apierr.RouteClosed // the session of an owner link acts as its link
-			}
 			return out, err
 		}),
 		api.External(api.Endpoint{

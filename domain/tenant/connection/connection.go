@@ -6,7 +6,6 @@ package connection
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"stayledger/domain/record/operation"
@@ -52,15 +51,14 @@ func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) 
 
 // Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil when there is none.
 func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
-	c, err := db.Get[Connection](ctx, tx, `
+	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,
 		db.Args{"team": tx.Team, "apps": able(VerifiesAccounts)})
-	if errors.Is(err, db.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, fmt.Errorf("find a verifying connection: %w", err)
 	}
-	c.App = appOf(c.AppID).info()
-	return &c, nil
+	if c != nil {
+		c.App = appOf(c.AppID).info()
+	}
+	return c, nil
 }

@@ -205,14 +205,11 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 }
 
 func deleteLogo(ctx context.Context, tx *db.Tx, _ *api.None) (*api.None, error) {
-	was, err := db.Select[[]byte](ctx, tx, `delete from team_logo where team_id = @team returning sha256`, db.Args{"team": tx.Team})
+	was, err := db.One[[]byte](ctx, tx, apierr.NotFound, `delete from team_logo where team_id = @team returning sha256`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("delete logo: %w", err)
 	}
-	if len(was) == 0 {
-		return nil, apierr.NotFound
-	}
-	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was...), nil)
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was), nil)
 	return &api.None{}, nil
 }
 
