@@ -29,7 +29,7 @@ var folders = []struct{ name, nouns string }{
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"settlement", "layout statement historic delivery payee payment payout"},
 	{"reporting", "report trust summary document export"},
-	{"setup", "onboarding demo"},
+	{"setup", "demo"},
 }
 
 // nouns are the packages of domain/ in import order, each with its folder.

@@ -33,7 +33,6 @@ import (
 	"stayledger/domain/settlement/payout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/domain/setup/demo"
-	"stayledger/domain/setup/onboarding"
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/connection"
 	"stayledger/domain/tenant/team"
@@ -67,11 +66,7 @@ func Parts(o External, c Config) parts.Part {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
 	journals := journal.Sources()
-	return parts.Join(
-		access.Part(),
-		team.Part(journals),
-		onboarding.Part(journals),
-		demo.Part(journals),
+	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
 		account.Part(journals),
 		contact.Part(o.Box),
@@ -105,7 +100,8 @@ func Parts(o External, c Config) parts.Part {
 			parts.Owns("api_idempotency"),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},
-	)
+	}
+	return parts.Join(append([]parts.Part{access.Part(), team.Part(journals, parts.Copies(nouns...)...), demo.Part(journals)}, nouns...)...)
 }
 
 // Describe renders the published description without a database.

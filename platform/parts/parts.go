@@ -24,6 +24,8 @@ type Part struct {
 	Tables []Table
 	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called again.
 	Outside func(ctx context.Context, d *db.DB, team id.ID) error
+	// Copy is the noun's part of what a team begins with; nil when it has none.
+	Copy *Copy
 }
 
 // Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a route, give an endpoint or

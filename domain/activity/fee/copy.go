@@ -9,10 +9,11 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
-// InUse are the active fees of a team that is in sight.
-func InUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
+// inUse are the active fees of a team that is in sight.
+func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' order by f.id`,
 		db.Args{"team": team})
 	if err != nil {
@@ -24,9 +25,9 @@ func InUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	return fees, nil
 }
 
-// Copy adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula and conditions name have
+// add adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula and conditions name have
 // a counterpart. A fee that the team has by name or reference is not copied, and stands for the other team's in what builds on it.
-func Copy(ctx context.Context, tx *db.Tx, from []Fee, accounts, rates map[id.ID]id.ID) error {
+func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
 	own, err := ownFees(ctx, tx)
 	if err != nil {
 		return err
@@ -35,9 +36,9 @@ func Copy(ctx context.Context, tx *db.Tx, from []Fee, accounts, rates map[id.ID]
 	var added []*Fee
 	for i := range from {
 		f := from[i]
-		if here := own(&f); !here.IsZero() {
-			fees[f.ID] = here
-		} else if f.chargeable(accounts, rates) {
+		if same := own(&f); !same.IsZero() {
+			fees[f.ID] = same
+		} else if f.chargeable(here) {
 			fees[f.ID], added = tx.NewID(), append(added, &f)
 		}
 	}
@@ -54,7 +55,7 @@ func Copy(ctx context.Context, tx *db.Tx, from []Fee, accounts, rates map[id.ID]
 	}
 	var writes, details []db.Stmt
 	for _, f := range added {
-		f.move(fees, accounts, rates)
+		f.move(fees, here)
 		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
 		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, f)
 		stmts := feeStatements(tx, f)
@@ -96,29 +97,29 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 }
 
 // chargeable reports whether the accounts and the tax rate that a fee names have counterparts.
-func (f *Fee) chargeable(accounts, rates map[id.ID]id.ID) bool {
-	lacks := func(v id.ID) bool { return accounts[v].IsZero() }
-	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) && (f.TaxRateID == nil || !rates[*f.TaxRateID].IsZero()) &&
+func (f *Fee) chargeable(here parts.Counterparts) bool {
+	lacks := func(v id.ID) bool { return here[v].IsZero() }
+	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) && (f.TaxRateID == nil || !here[*f.TaxRateID].IsZero()) &&
 		!slices.ContainsFunc(f.AccountTotalConditions, func(c Condition) bool { return lacks(c.AccountID) }) &&
 		!slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefAccount && lacks(r.ID) })
 }
 
 // move has a copied fee name the counterparts of what it names.
-func (f *Fee) move(fees, accounts, rates map[id.ID]id.ID) {
-	f.ID, f.CreditAccountID, f.DebitAccountID = fees[f.ID], accounts[f.CreditAccountID], accounts[f.DebitAccountID]
+func (f *Fee) move(fees map[id.ID]id.ID, here parts.Counterparts) {
+	f.ID, f.CreditAccountID, f.DebitAccountID = fees[f.ID], here[f.CreditAccountID], here[f.DebitAccountID]
 	if f.TaxRateID != nil {
-		here := rates[*f.TaxRateID]
-		f.TaxRateID = &here
+		rate := here[*f.TaxRateID]
+		f.TaxRateID = &rate
 	}
 	f.AccountTotalConditions, f.References = slices.Clone(f.AccountTotalConditions), slices.Clone(f.References)
 	for i := range f.AccountTotalConditions {
-		f.AccountTotalConditions[i].AccountID = accounts[f.AccountTotalConditions[i].AccountID]
+		f.AccountTotalConditions[i].AccountID = here[f.AccountTotalConditions[i].AccountID]
 	}
 	for i := range f.References {
 		if r := &f.References[i]; r.Kind == RefFee {
 			r.ID = fees[r.ID]
 		} else {
-			r.ID = accounts[r.ID]
+			r.ID = here[r.ID]
 		}
 	}
 }

@@ -16,5 +16,9 @@ var (
 
 // Part is the mappings of reservation lines.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("reservation_line_mapping")}
+	return parts.Part{
+		Endpoints: endpoints(),
+		Tables:    parts.Owns("reservation_line_mapping"),
+		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(All, add)},
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 var (
@@ -59,9 +60,9 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// Copy adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
+// add adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
 // again adds nothing.
-func Copy(ctx context.Context, tx *db.Tx, from []Mapping, accounts map[id.ID]id.ID) error {
+func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
 	var writes []db.Stmt
 	var made []id.ID
 	for _, m := range from {

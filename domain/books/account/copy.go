@@ -3,19 +3,38 @@ package account
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
-// Chart is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances, being of real bank accounts,
+// copied is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances, being of real bank accounts,
 // are no part of it.
-type Chart struct {
+type copied struct {
 	categories  []Category
 	accounts    []chartAccount
 	assignments []assigned
+}
+
+// readCopy reads the chart of a team that is in sight, and gives what copies it: accounts first, then who plays which part.
+func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
+	c, err := chartOf(ctx, tx, from)
+	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
+		if asked {
+			if err := c.add(ctx, tx); err != nil {
+				return err
+			}
+		}
+		own, err := c.counterparts(ctx, tx)
+		if maps.Copy(here, own); err != nil || !asked {
+			return err
+		}
+		return c.assign(ctx, tx, own)
+	}, err
 }
 
 // chartAccount is an account in use; its category is told by the name, which both teams share.
@@ -37,9 +56,9 @@ type assigned struct {
 	AccountID  id.ID      `json:"account_id"`
 }
 
-// ReadChart reads the chart of a team that is in sight.
-func ReadChart(ctx context.Context, tx *db.Tx, team id.ID) (*Chart, error) {
-	c := &Chart{}
+// chartOf reads the chart of a team that is in sight.
+func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
+	c := &copied{}
 	args := db.Args{"team": team}
 	var err error
 	if c.categories, err = db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team order by position`, args); err != nil {
@@ -59,8 +78,8 @@ func ReadChart(ctx context.Context, tx *db.Tx, team id.ID) (*Chart, error) {
 	return c, nil
 }
 
-// Copy adds the categories and accounts of a chart that the team does not have. Running it again adds nothing.
-func (c *Chart) Copy(ctx context.Context, tx *db.Tx) error {
+// add adds the categories and accounts of a chart that the team does not have. Running it again adds nothing.
+func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	categories, accounts := append([]Category{}, c.categories...), append([]chartAccount{}, c.accounts...)
 	for i := range categories {
 		categories[i].ID = tx.NewID()
@@ -101,8 +120,8 @@ func (c *Chart) Copy(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else reference.
-func (c *Chart) Counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
+// counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else reference.
+func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
 	type own struct {
 		ID              id.ID
 		Name            string
@@ -139,8 +158,8 @@ func (c *Chart) Counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, e
 	return out, nil
 }
 
-// Assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them itself.
-func (c *Chart) Assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
+// assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them itself.
+func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assigned{}
 	for _, a := range c.assignments {
 		if here, exists := counterparts[a.AccountID]; exists {

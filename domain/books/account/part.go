@@ -7,5 +7,9 @@ import (
 
 // Part is accounts; journals follow their assignments.
 func Part(journals ledger.Sources) parts.Part {
-	return parts.Part{Endpoints: endpoints(journals), Tables: parts.Owns("account", "account_category", "account_assignment")}
+	return parts.Part{
+		Endpoints: endpoints(journals),
+		Tables:    parts.Owns("account", "account_category", "account_assignment"),
+		Copy:      &parts.Copy{Name: "accounts", Standard: InstallStandard, Read: readCopy},
+	}
 }

@@ -3,15 +3,32 @@ package tax
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 )
 
-// InUse are the active tax rates of a team that is in sight.
-func InUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
+// readCopy reads the rates of a team that is in sight, and gives what copies them.
+func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
+	rates, err := inUse(ctx, tx, from)
+	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
+		if asked {
+			if err := Copy(ctx, tx, rates); err != nil {
+				return err
+			}
+		}
+		own, err := counterparts(ctx, tx, rates)
+		maps.Copy(here, own)
+		return err
+	}, err
+}
+
+// inUse are the active tax rates of a team that is in sight.
+func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 	rates, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and status = 'active' order by id`, db.Args{"team": team})
 	if err != nil {
 		return nil, fmt.Errorf("read the tax rates of a team: %w", err)
@@ -39,9 +56,9 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	return nil
 }
 
-// Counterparts are the team's own active rates by those of another team that have the same name.
-func Counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
-	own, err := InUse(ctx, tx, tx.Team)
+// counterparts are the team's own active rates by those of another team that have the same name.
+func counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
+	own, err := inUse(ctx, tx, tx.Team)
 	if err != nil {
 		return nil, err
 	}

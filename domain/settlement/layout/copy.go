@@ -7,11 +7,12 @@ import (
 	"stayledger/domain/activity/fee"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 // Copy copies the layouts of another team whose accounts map to those of this one; a name that exists is left alone, and so is the team's
 // default. Accounts without a counterpart are left out of their columns, and with them the formulas that name them and what builds on those.
-func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts map[id.ID]id.ID) error {
+func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterparts) error {
 	if err := hold(ctx, tx); err != nil {
 		return err
 	}

@@ -4,5 +4,9 @@ import "stayledger/platform/parts"
 
 // Part is the layouts of statements.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("layout", "layout_listing")}
+	return parts.Part{
+		Endpoints: endpoints(),
+		Tables:    parts.Owns("layout", "layout_listing"),
+		Copy:      &parts.Copy{Name: "statementLayouts", Standard: InstallStandard, Read: parts.Copying(All, Copy)},
+	}
 }

@@ -9,11 +9,12 @@ import (
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/settlement/layout"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -21,6 +22,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // Data says how much sample data to make. The same settings make the same data, but for identifiers.
@@ -74,6 +76,9 @@ var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reserva
 // filler knows the journals that follow what sample books begin with.
 type filler struct{ journals ledger.Sources }
 
+// beginning is the standard that they begin with.
+func beginning() []parts.Copy { return parts.Copies(account.Part(nil), mapping.Part(), layout.Part()) }
+
 // startDemo prepares the team at once and leaves one task per listing to the workers.
 func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operation.Acknowledgement, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from (select from reservation where team_id = @team limit 1) r`, db.Args{"team": tx.Team})
@@ -121,7 +126,7 @@ func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(sh
 // prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
 func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	grant(tx)
-	if err := onboarding.Install(ctx, tx, f.journals, &onboarding.Init{}); err != nil {
+	if err := team.Install(ctx, tx, f.journals, beginning(), &team.Init{}); err != nil {
 		return err
 	}
 	if err := f.settle(ctx, tx, d); err != nil {

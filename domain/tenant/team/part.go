@@ -1,13 +1,32 @@
 package team
 
 import (
+	"slices"
+
 	"stayledger/domain/books/ledger"
+	"stayledger/platform/api"
 	"stayledger/platform/parts"
 )
 
-// Part is teams and their settings; journals follow these.
-func Part(journals ledger.Sources) parts.Part {
-	// The row says afterwards that there was a team, and that it is deleted.
-	tables := append(parts.Owns("team_logo", "team_books_closing"), parts.Table{Name: "team", Keep: "true"})
-	return parts.Part{Endpoints: endpoints(journals), Tables: tables}
+// Callers know these schemas by the names of package onboarding.
+var (
+	_ = api.PublishedAs[Init]("OnboardingInit")
+	_ = api.PublishedAs[Copied]("OnboardingCopied")
+)
+
+// Part is teams and their settings, which journals follow, and how a new one is filled with what the nouns bring, in their order.
+// It panics for a part that Copied does not name.
+func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
+	for _, n := range nouns {
+		if !slices.Contains(Copied("").Enum(), n.Name) {
+			panic("team: no caller can choose to copy " + n.Name) // a value of Copied is missing
+		}
+	}
+	b := beginning{journals, nouns}
+	return parts.Part{
+		Endpoints: append(endpoints(journals), b.endpoints()...),
+		Handlers:  b.handlers(),
+		// The row says afterwards that there was a team, and that it is deleted.
+		Tables: append(parts.Owns("team_logo", "team_books_closing"), parts.Table{Name: "team", Keep: "true"}),
+	}
 }

@@ -252,8 +252,8 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 	return out, nil
 }
 
-// MarkInitialized keeps when the team got its chart and settings for the first time.
-func MarkInitialized(ctx context.Context, tx *db.Tx) error {
+// markInitialized keeps when the team got its chart and settings for the first time.
+func markInitialized(ctx context.Context, tx *db.Tx) error {
 	type view struct {
 		InitializedAt *day.Instant `json:"initializedAt"`
 	}

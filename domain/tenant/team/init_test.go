@@ -1,7 +1,6 @@
-package onboarding_test
+package team_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -16,27 +15,41 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/layout"
-	"stayledger/domain/setup/onboarding"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apitest"
-	"stayledger/platform/db"
-	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+// nouns are those that bring something to a new team.
+var nouns = parts.Copies(account.Part(nil), tax.Part(), fee.Part(), mapping.Part(), layout.Part())
 
-func newTeam(t *testing.T) *apitest.Team {
+func newFilled(t *testing.T) *apitest.Team {
 	t.Helper()
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(onboarding.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
+		Endpoints: slices.Concat(team.Part(nil, nouns...).Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
 			fee.Part().Endpoints, mapping.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, recurring.Part().Endpoints, layout.Part().Endpoints),
-		Handlers: onboarding.Part(nil).Handlers,
+		Handlers: team.Part(nil, nouns...).Handlers,
 	})
+}
+
+// Every part that callers can choose is brought by a noun.
+func TestEveryPartIsBroughtByANoun(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, n := range nouns {
+		names = append(names, n.Name)
+	}
+	for _, name := range team.Copied("").Enum() {
+		if !slices.Contains(names, name) {
+			t.Errorf("no noun brings %s", name)
+		}
+	}
 }
 
 // Proves: INIT-03, DRY-47, OPS-05, OPS-09, OPS-12.
 func TestInitializationIsQueuedAndAddsNothingTwice(t *testing.T) {
 	t.Parallel()
-	x := newTeam(t)
+	x := newFilled(t)
 	ack := x.Post("/team/init", map[string]any{"template": "standard"}).Want(202)
 	if ack.String("type") != "team-initialize" || ack.String("resource.type") != "team" || ack.ID("resource.id") != x.ID {
 		t.Errorf("acknowledgement %s", ack.Body)
@@ -63,20 +76,4 @@ func TestInitializationIsQueuedAndAddsNothingTwice(t *testing.T) {
 	if again := x.Get("/statement-layouts").Want(200); string(again.Body) != string(layouts.Body) {
 		t.Errorf("running it again changed the layouts:\n%s\n%s", layouts.Body, again.Body)
 	}
-}
-
-func codesOf(x *apitest.Team) map[string]id.ID {
-	codes := map[string]id.ID{}
-	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		type coded struct {
-			ID   id.ID
-			Code string
-		}
-		rows, err := db.Select[coded](ctx, tx, `select id, code from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
-		for _, r := range rows {
-			codes[r.Code] = r.ID
-		}
-		return err
-	})
-	return codes
 }

@@ -1,4 +1,4 @@
-package onboarding_test
+package team_test
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"stayledger/domain/books/trial"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/setup/onboarding"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
+	"stayledger/test/fixture"
 )
 
 // books is a team with the standard chart, a listing, a stay in March and a bill with markup in April.
@@ -33,12 +33,12 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	all := parts.Join(onboarding.Part(journal.Sources()), opening.Part(), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources()),
+	all := parts.Join(opening.Part(), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
 		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)
 	x.Tx(mapping.InstallStandard)
-	b := &books{Team: x, t: t, codes: codesOf(x)}
+	b := &books{Team: x, t: t, codes: fixture.Accounts(x)}
 	owner := id.New(x.DB.Now())
 	x.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, 'O', 'owner', 'Owner', now(), now())`,
 		db.Args{"id": owner})
@@ -54,8 +54,6 @@ func newBooks(t *testing.T) *books {
 	}).Want(201).String("id")
 	return b
 }
-
-type object = map[string]any
 
 // on is what active entries of a source add up to on an account.
 func (b *books) on(source, code string) (sum int64) {

@@ -1,21 +1,20 @@
-// Package onboarding fills a new team: the chart and settings it starts with, copied or from a template.
-package onboarding
+package team
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
-	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/settlement/layout"
-	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // Copied is what an initialization brings.
@@ -54,11 +53,14 @@ type initTeamInput struct {
 	Body Init  `required:"false"`
 }
 
-// handler knows the journals that follow what a team begins with.
-type handler struct{ journals ledger.Sources }
+// beginning is what nouns bring to a new team, and the journals that follow it.
+type beginning struct {
+	journals ledger.Sources
+	nouns    []parts.Copy
+}
 
-// endpoints of the package.
-func (h handler) endpoints() []api.Endpoint {
+// endpoints fill a new team.
+func (b beginning) endpoints() []api.Endpoint {
 	const tag = "Teams"
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
@@ -78,29 +80,29 @@ func (h handler) endpoints() []api.Endpoint {
 				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
 			}, nil
 		}, func(ctx context.Context, tx *db.Tx, in *initInput) error {
-			return Install(ctx, tx, h.journals, &in.Body)
+			return Install(ctx, tx, b.journals, b.nouns, &in.Body)
 		}),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
 			Exclusive: true,
 			Doc:       "Fails as POST /team/init does.", Scopes: []string{"team:execute"}, TeamInPath: true, DryRun: true,
-		}, func(ctx context.Context, tx *db.Tx, in *initTeamInput) (*team.Team, error) {
+		}, func(ctx context.Context, tx *db.Tx, in *initTeamInput) (*Team, error) {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err
 			}
-			if err := Install(ctx, tx, h.journals, &in.Body); err != nil {
+			if err := Install(ctx, tx, b.journals, b.nouns, &in.Body); err != nil {
 				return nil, err
 			}
-			return team.Read(ctx, tx)
+			return Read(ctx, tx)
 		}),
 	}
 }
 
-// handlers are the tasks of the package's operations.
-func (h handler) handlers() map[job.Kind]job.Handler {
+// handlers are the tasks of its operations.
+func (b beginning) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
-			return Install(ctx, tx, h.journals, &in)
+			return Install(ctx, tx, b.journals, b.nouns, &in)
 		}).Exclusively(),
 	}
 }
@@ -112,9 +114,9 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// Install brings the parts and marks the team as initialized. Those of the journals of a team at work that an assignment was missing for are derived.
-// It fails outside of a transaction that is alone in its team.
-func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, in *Init) error {
+// Install brings what the nouns have for a new team and marks it as initialized. Those of the journals of a team at work that an assignment was
+// missing for are derived. It fails outside of a transaction that is alone in its team.
+func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []parts.Copy, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
 		return err
 	}
@@ -123,10 +125,11 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, in *Init) 
 		return err
 	}
 	if in.CopyFromTeamID != nil {
-		if err := copySettings(ctx, tx, *in.CopyFromTeamID, in.Include); err != nil {
-			return err
-		}
-	} else if err := installStandard(ctx, tx); err != nil {
+		err = copyNouns(ctx, tx, nouns, *in.CopyFromTeamID, in.Include)
+	} else {
+		err = installStandard(ctx, tx, nouns)
+	}
+	if err != nil {
 		return err
 	}
 	after, err := account.Assigned(ctx, tx)
@@ -136,15 +139,42 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, in *Init) 
 	if err := account.OutdateJournals(ctx, tx, journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
-	return team.MarkInitialized(ctx, tx)
+	return markInitialized(ctx, tx)
 }
 
-func installStandard(ctx context.Context, tx *db.Tx) error {
-	if err := account.InstallStandard(ctx, tx); err != nil {
-		return err
+func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
+	for i := range nouns {
+		if nouns[i].Standard == nil {
+			continue
+		}
+		if err := nouns[i].Standard(ctx, tx); err != nil {
+			return err
+		}
 	}
-	if err := mapping.InstallStandard(ctx, tx); err != nil {
-		return err
+	return nil
+}
+
+// copyNouns copies the parts from another team, leaving out what the team has already, so that running it again adds nothing. Accounts are found
+// again by name, code or reference, so a part whose accounts the team lacks brings what it can.
+func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, include []Copied) error {
+	pastes := make([]parts.Paste, len(nouns))
+	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+		for i := range nouns {
+			if pastes[i], err = nouns[i].Read(ctx, tx, from); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the team to copy: %w", err)
 	}
-	return layout.InstallStandard(ctx, tx)
+	here := parts.Counterparts{}
+	for i := range nouns {
+		asked := include == nil || slices.Contains(include, Copied(nouns[i].Name))
+		if err := pastes[i](ctx, tx, asked, here); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,15 +1,16 @@
-package onboarding_test
+package team_test
 
 import (
 	"maps"
 	"testing"
 
 	"stayledger/platform/apitest"
+	"stayledger/test/fixture"
 )
 
 func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 	t.Parallel()
-	from, to := newTeam(t), newTeam(t)
+	from, to := newFilled(t), newFilled(t)
 	settle(from)
 	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID}).Want(400).WantIssue("notFound", "copyFromTeamId")
 	to.Reach(from.ID)
@@ -21,7 +22,7 @@ func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", path, got, want)
 		}
 	}
-	codes := codesOf(to)
+	codes := fixture.Accounts(to)
 	m := to.Get("/reservations/line-mappings?lineType=cleaningFee&channel=airbnb").Want(200)
 	if m.String("data.0.revenueRecognition") != "checkOut" || m.ID("data.0.accountId") != codes["4110"] || m.String("data.0.party") != "manager" {
 		t.Errorf("mapping %s", m.Body)
@@ -47,7 +48,7 @@ func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 // settle gives a team the standard chart, and settings of every kind.
 func settle(x *apitest.Team) {
 	x.Patch("/teams/"+x.ID.String()+"/init", object{}).Want(200)
-	codes := codesOf(x)
+	codes := fixture.Accounts(x)
 	rate := x.Post("/tax-rates", object{"name": "Sales", "basisPoints": 7000}).Want(201).String("id")
 	x.Post("/reservations/line-mappings", object{
 		"lineType": "cleaningFee", "channel": "airbnb", "accountId": codes["4110"], "party": "manager", "revenueRecognition": "checkOut",
@@ -72,7 +73,7 @@ func settle(x *apitest.Team) {
 // A team's own chart and fees stand for those of the other team; what nothing stands for is left out, with what builds on it.
 func TestCopyingBringsWhatItCan(t *testing.T) {
 	t.Parallel()
-	from, to := newTeam(t), newTeam(t)
+	from, to := newFilled(t), newFilled(t)
 	settle(from)
 	to.Reach(from.ID)
 	category := to.Post("/account-categories", object{"name": "Mine", "classification": "revenue"}).Want(201).String("id")
@@ -92,9 +93,9 @@ func TestCopyingBringsWhatItCan(t *testing.T) {
 // Proves: MIG-19.
 func TestStatementLayoutsAreCopied(t *testing.T) {
 	t.Parallel()
-	from, to := newTeam(t), newTeam(t)
+	from, to := newFilled(t), newFilled(t)
 	from.Patch("/teams/"+from.ID.String()+"/init", object{}).Want(200)
-	there := codesOf(from)
+	there := fixture.Accounts(from)
 	from.Post("/statement-layouts", object{"name": "Ours", "isDefault": true, "netRevenueSections": []object{{"name": "Revenue", "columns": []object{
 		{"name": "Rent", "type": "accounts", "value": object{"accountIds": []any{there["4000"], there["4010"]}}},
 		{"name": "Part", "type": "formula.percentage", "value": object{"formula": `account("4010") / Rent`}},
@@ -110,7 +111,7 @@ func TestStatementLayoutsAreCopied(t *testing.T) {
 	}
 	init("statementLayouts")
 	init("statementLayouts")
-	here := codesOf(to)
+	here := fixture.Accounts(to)
 	r := to.Get("/statement-layouts?sort=name").Want(200)
 	for path, want := range map[string]string{
 		"pagination.total": "2", "data.0.name": "Ours", "data.0.isDefault": "true", "data.1.name": "Standard", "data.1.isDefault": "false",

@@ -1,0 +1,49 @@
+package parts
+
+import (
+	"context"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Copy is a noun's part of what a team begins with: from the standard or from another team.
+type Copy struct {
+	// Name is what callers choose the part by.
+	Name string
+	// Standard adds what the standard has and the team lacks; nil when it has nothing of the noun.
+	Standard db.Work
+	// Read reads the part of another team, which is in sight, and gives what adds it to the own one.
+	Read func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error)
+}
+
+// Counterparts are the team's own records by those of the team that is copied, for the nouns that come later and name them.
+type Counterparts map[id.ID]id.ID
+
+// Paste adds a part that was read, when it is asked for, and leaves out what the team has already. Whether or not it is asked for, it tells which
+// records stand for those that were read.
+type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
+
+// Copying makes a Read of what reads a part and what adds it, for parts whose records no other noun names.
+func Copying[T any](read func(context.Context, *db.Tx, id.ID) (T, error), add func(context.Context, *db.Tx, T, Counterparts) error,
+) func(context.Context, *db.Tx, id.ID) (Paste, error) {
+	return func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error) {
+		found, err := read(ctx, tx, from)
+		return func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error {
+			if !asked {
+				return nil
+			}
+			return add(ctx, tx, found, here)
+		}, err
+	}
+}
+
+// Copies are what nouns bring to a new team, in their order.
+func Copies(nouns ...Part) (all []Copy) {
+	for _, p := range nouns {
+		if p.Copy != nil {
+			all = append(all, *p.Copy)
+		}
+	}
+	return all
+}
