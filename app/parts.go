@@ -96,7 +96,7 @@ func Parts(o External, c Config) parts.Part {
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
 		file.Part(o.Store, o.Signer),
 		audit.Part(),
-		parts.Part{Every: api.Every(), Tables: append(
+		{Every: api.Every(), Tables: append(
 			parts.Owns("api_idempotency"),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -34,7 +36,7 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 // hold fills a draft from the team's settings and holds it to them. What is stored is old, nil for a new journal.
 func (t *terms) hold(j, old *Journal) error {
 	if !t.IsGeneralLedger {
-		return errDisabled
+		return trial.ErrNoLedger
 	}
 	if j.Currency == "" {
 		j.Currency = t.DefaultCurrency
@@ -45,7 +47,7 @@ func (t *terms) hold(j, old *Journal) error {
 	}
 	j.Currency = string(currency)
 	if t.StatementStartAt != nil && j.Date.Before(*t.StatementStartAt) && (old == nil || old.Date != j.Date) {
-		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
+		return transaction.ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
 			With(map[string]any{"statementStartAt": t.StatementStartAt})
 	}
 	return j.settle()

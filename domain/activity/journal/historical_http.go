@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"stayledger/domain/books/trial"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -29,7 +30,7 @@ func historicalEndpoints() []api.Endpoint {
 		}, imports),
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: path, ID: "importHistoricalLedger", Tag: tag, Summary: "Import the books of an earlier system",
-			Errors: apierr.List{errDisabled, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
+			Errors: apierr.List{trial.ErrNoLedger, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
 			Scopes: []string{"general-ledger:import"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxImportBody, Timeout: 2 * time.Minute,
 			Also: map[int]reflect.Type{
 				http.StatusOK: reflect.TypeFor[HistoricalPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
@@ -79,7 +80,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 	switch {
 	case !t.IsGeneralLedger:
-		return nil, errDisabled
+		return nil, trial.ErrNoLedger
 	case t.StatementStartAt == nil:
 		return nil, errNoStart
 	}

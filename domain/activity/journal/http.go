@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/books/trial"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -28,7 +30,7 @@ func endpoints() []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: path, ID: "createJournal", Tag: tag, Summary: "Write a manual journal",
-			Errors: apierr.List{errDisabled, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Errors: apierr.List{trial.ErrNoLedger, transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
 			Scopes: post, DryRun: true,
 			Status: http.StatusCreated, Doc: "Stores a balanced journal and posts it. " + failures,
 		}, create),
@@ -37,7 +39,7 @@ func endpoints() []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: one, ID: "updateJournal", Tag: tag, Summary: "Change a manual journal",
-			Errors: apierr.List{errDisabled, errReversed, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Errors: apierr.List{trial.ErrNoLedger, errReversed, transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
 			Scopes: post, DryRun: true,
 			Doc: "Fields that are present change, null clears; `lines` replaces all lines. Of a reversed journal (409) and of a reversal (400) only the " +
 				"date and the texts change. " + failures,
@@ -50,7 +52,7 @@ func endpoints() []api.Endpoint {
 		}, erase),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: one + "/reverse", ID: "reverseJournal", Tag: tag, Summary: "Reverse a manual journal",
-			Errors: apierr.List{errDisabled, errReversed, errBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
+			Errors: apierr.List{trial.ErrNoLedger, errReversed, transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals},
 			Scopes: post, DryRun: true,
 			Status: http.StatusCreated,
 			Doc: "Posts the opposite of every line on a date of its own and links both journals; the original stays as it is, whatever locks it. 409 when " +

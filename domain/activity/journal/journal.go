@@ -84,8 +84,6 @@ var (
 	errUnbalanced   = apierr.New(apierr.CodeUnprocessableContent, "", "The lines of the journal do not balance")
 	errReversed     = apierr.New(apierr.CodeConflict, "", "The journal is reversed already")
 	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The journal is reversed by another one")
-	errBeforeStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
-	errDisabled     = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
 )
 
 // noParty are the assignments whose accounts hold what guests owe or are owed: nobody's income until a stay is recognised.

@@ -31,8 +31,6 @@ type BankingStarted struct {
 	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
 }
 
-var errNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
-
 type bankingInput struct {
 	ID   id.ID       `path:"id"`
 	Body BankingInit `required:"false"`
@@ -56,7 +54,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 	case err != nil:
 		return nil, fmt.Errorf("lock account: %w", err)
 	case b.Type != account.TypeBank:
-		return nil, errNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
+		return nil, account.ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 	start, err := b.start(in.Body.StartingBalanceDate)
 	if err != nil {

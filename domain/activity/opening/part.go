@@ -58,7 +58,7 @@ func endpoints() []api.Endpoint {
 		}, guestOpeningPut),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/accounts/{id}/banking-init", ID: "initializeBanking", Tag: "Accounts", Summary: "Begin the books of a bank account",
-			Errors: apierr.List{errNotBank, trial.ErrNoStart, bank.ErrTooManyRecords, account.ErrRequiredMissing, transaction.Refusals()},
+			Errors: apierr.List{account.ErrNotBank, trial.ErrNoStart, bank.ErrTooManyRecords, account.ErrRequiredMissing, transaction.Refusals()},
 			Doc: "Books what is missing to the starting balance on the day before the first, against the opening balance, and excludes bank records " +
 				"before it that are not reconciled. Doing it again moves the beginning. Fails with 400 without an account for opening balances " +
 				"(reason requiredAccountMissing), and as a change of the opening transaction does.",

@@ -130,10 +130,10 @@ func (d *draft) checkDates(t *terms) error {
 	}
 	context := map[string]any{"statementStartAt": t.StatementStartAt}
 	if early(d.Date, oldDate) {
-		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).With(context)
+		return ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).With(context)
 	}
 	if d.Payment != nil && early(d.Payment.Date, oldPaid) {
-		return errBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("payment", "date")).With(context)
+		return ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("payment", "date")).With(context)
 	}
 	return nil
 }
@@ -248,11 +248,11 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 			p.AccountID = t.assigned[account.PayoutBankAccount]
 		}
 		if !r.accounts[p.AccountID].bank {
-			return errNotBank.At(apierr.IssueNotBankAccount.InBody("payment", "accountId"))
+			return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("payment", "accountId"))
 		}
 	}
 	if (d.Type == Deposit || d.Type == Payout) && !r.accounts[d.AccountID].bank {
-		return errNotBank.At(apierr.IssueNotBankAccount.InBody("accountId"))
+		return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("accountId"))
 	}
 	return nil
 }
@@ -359,14 +359,14 @@ func (d *draft) checkStates(r *references) error {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if s := deref(l.OwnerStatementID); !s.IsZero() && !r.statements[s].published && (paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
-			return errNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
+			return ErrNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
 		}
 		listingID := deref(l.ListingID)
 		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
 			continue
 		}
 		if inactiveOn(r.listings[listingID], r.facts.Periods[listingID], d.Date) {
-			return errListing.At(apierr.IssueListingInactive.InBody(d.paths[i], "listingId"))
+			return ErrListing.At(apierr.IssueListingInactive.InBody(d.paths[i], "listingId"))
 		}
 	}
 	return nil

@@ -35,14 +35,14 @@ func endpoints() []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
-			Errors: apierr.List{errArchived, errReturned, errAttempted, Refusals()},
+			Errors: apierr.List{ErrArchived, errReturned, ErrAttempted, Refusals()},
 			Scopes: write, DryRun: true,
 			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, `lines_update` and `lines_delete` change " +
 				"some. `status` archives the transaction or brings it back; an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
 		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/transactions/{id}", ID: "deleteTransaction", Tag: "Transactions", Summary: "Delete or archive a transaction",
-			Errors: apierr.List{errReturned, errAttempted, errInUse, ledger.Refusals},
+			Errors: apierr.List{errReturned, ErrAttempted, errInUse, ledger.Refusals},
 			Scopes: deleting, DryRun: true,
 			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
 				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",

@@ -81,12 +81,9 @@ func (p payer) refusal() error {
 	case "return":
 		return errReturned
 	case "payment":
-		return errAttempted
+		return ErrAttempted
 	}
 	return nil
 }
 
-var (
-	errAttempted = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
-	errReturned  = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnInvolved, "The transaction is part of a payment return")
-)
+var errReturned = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnInvolved, "The transaction is part of a payment return")

@@ -219,13 +219,18 @@ type ReservationRef struct {
 	CheckOut         day.Day `json:"checkOut"`
 }
 
+// Refusals that other nouns answer with as well.
+var (
+	ErrBeforeStart = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
+	ErrListing     = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date")
+	ErrArchived    = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
+	ErrNotBank     = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	ErrNotReady    = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
+	ErrAttempted   = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
+)
+
 var (
 	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists")
-	errBeforeStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
-	errListing      = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date")
-	errArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
-	errNotBank      = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
-	errNotReady     = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
 	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
 	errLinked       = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
 	errRecurring    = apierr.New(apierr.CodeConflict, "", "The recurring template has a transaction on this date already")
@@ -239,7 +244,7 @@ func deref[T any](p *T) (zero T) {
 }
 
 // DraftRefusals are the conditions that a transaction as such is refused with, locks aside.
-var DraftRefusals = apierr.List{account.ErrRequiredMissing, errBeforeStart, errNotBank, errNotReady, errListing, errLinked, errRecurring, errDuplicateRef}
+var DraftRefusals = apierr.List{account.ErrRequiredMissing, ErrBeforeStart, ErrNotBank, ErrNotReady, ErrListing, errLinked, errRecurring, errDuplicateRef}
 
 // Refusals are the conditions that a new transaction can fail with, in the order in which they are checked.
 func Refusals() apierr.List { return apierr.List{DraftRefusals, ledger.Refusals} }

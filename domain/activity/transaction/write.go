@@ -75,7 +75,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, err
 	}
 	if old.Status == Inactive && u.Status != Active {
-		return nil, errArchived
+		return nil, ErrArchived
 	}
 	if err := by.refusal(); err != nil {
 		return nil, err

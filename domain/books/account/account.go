@@ -113,5 +113,4 @@ var (
 	errClassificationLocked = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change")
 	errInUse                = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
 	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger and currency cannot change")
-	errNotBank              = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
 )

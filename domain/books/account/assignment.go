@@ -48,6 +48,9 @@ func (Assignment) Enum() []string {
 // needsBank reports whether only a bank account can play the part, because money leaves from it.
 func (a Assignment) needsBank() bool { return a == PayoutBankAccount || a == TransferOwnerPayout }
 
+// ErrNotBank refuses an account from or to which no money can move.
+var ErrNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
+
 // ErrRequiredMissing is a part of the books that no account is assigned to.
 var ErrRequiredMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing")
 

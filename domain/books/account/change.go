@@ -101,7 +101,7 @@ func (in *Update) applyBanking(a *Account) error {
 	case b == nil:
 		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking"))
 	case a.Type != TypeBank:
-		return errNotBank.At(apierr.IssueNotBankAccount.InBody("banking"))
+		return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("banking"))
 	case a.Banking == nil && b.Category == nil:
 		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking", "category"))
 	}
@@ -136,7 +136,7 @@ func (in *Update) applyAssignments(a *Account) error {
 	}
 	for i, part := range in.Assignments {
 		if part.needsBank() && a.Type != TypeBank {
-			return errNotBank.At(apierr.IssueNotBankAccount.InBody("assignments", i))
+			return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("assignments", i))
 		}
 		if a.Type == TypeNonPosting {
 			return apierr.BadRequest.At(apierr.IssueNonPostingAccount.InBody("assignments", i))

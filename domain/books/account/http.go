@@ -29,7 +29,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
-			Errors:    apierr.List{errNotBank, errDuplicateLast4, errDuplicateName, errDuplicateUniqueRef},
+			Errors:    apierr.List{ErrNotBank, errDuplicateLast4, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc:       "Fails with 400 for an unknown category or offset account.",
 			Scopes:    []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
@@ -40,7 +40,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
-			Errors:    apierr.List{errClassificationLocked, errNotBank, errBankingLocked, errDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
+			Errors:    apierr.List{errClassificationLocked, ErrNotBank, errBankingLocked, errDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
 				" account, 400 for a category of another classification while ledger entries use the account (reason" +

@@ -48,7 +48,7 @@ type Summary struct {
 func summaryEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
 		Method: http.MethodGet, Path: "/accounts/{id}/summary", ID: "getAccountSummary", Tag: tag, Summary: "Compare a bank account with its books",
-		Errors: apierr.List{errNotBank},
+		Errors: apierr.List{ErrNotBank},
 		Doc:    "Everything up to today when no range of dates is given.",
 		Scopes: []string{"accounts:read"},
 	}, summarize)
@@ -84,7 +84,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		return nil, err
 	}
 	if a.Type != TypeBank {
-		return nil, errNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
+		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 	s := &sheet{
 		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, openingCents: a.Banking.Balance.Opening,

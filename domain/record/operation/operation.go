@@ -173,8 +173,8 @@ type List struct {
 	NextCursor *string     `json:"nextCursor" doc:"Null on the last page."`
 }
 
-// downloadPath is where a credential of the team fetches a file.
-func downloadPath(file id.ID) string { return "/files/" + file.String() + "/download" }
+// DownloadPath is where a credential of the team fetches a file.
+func DownloadPath(file id.ID) string { return "/files/" + file.String() + "/download" }
 
 // texts are the values of an enumeration as callers write them.
 func texts[T ~string](values ...T) []string {

@@ -118,7 +118,7 @@ func (r row) public() Operation {
 // link gives a file result its download path once the operation has completed.
 func (r *Resource) link(s Status) {
 	if r.Type == File && r.Role == Result && s == Completed {
-		r.URL = downloadPath(r.ID)
+		r.URL = DownloadPath(r.ID)
 	}
 }
 

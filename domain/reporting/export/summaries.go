@@ -9,8 +9,6 @@ import (
 	"stayledger/platform/db"
 )
 
-const summaryPath = "/reports/owner-statement-summaries-per-layout"
-
 // summaryRows are the filters of the owners' summaries, and the columns.
 type summaryRows struct {
 	summary.Filter
@@ -49,7 +47,7 @@ const summaryRefusals = " Fails with 400 for a period that ends before it starts
 // summariesCSV is EXP-P27.
 func summariesCSV() Declaration[summaryRows] {
 	return Declaration[summaryRows]{
-		Path: summaryPath + "/csv", ID: "OwnerStatementSummariesCSV", Tag: "Reports", Summary: "Export the owners' summaries as CSV",
+		Path: summary.Path + "/csv", ID: "OwnerStatementSummariesCSV", Tag: "Reports", Summary: "Export the owners' summaries as CSV",
 		Doc:    "One row per owner: the owner's part of all selected statements." + summaryRefusals,
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summaries",
 		Check: func(_ context.Context, _ *db.Tx, s *summaryRows) error { return report.CheckCurrency(s.Currency) },
@@ -108,7 +106,7 @@ var partColumns = []goColumn[summary.OwnerPart]{
 // summaryPartsCSV is EXP-P28.
 func summaryPartsCSV() Declaration[partRows] {
 	return Declaration[partRows]{
-		Path: summaryPath + "/csv/detailed", ID: "OwnerStatementSummariesDetailedCSV", Tag: "Reports", Summary: "Export the owners' summaries by statement as CSV",
+		Path: summary.Path + "/csv/detailed", ID: "OwnerStatementSummariesDetailedCSV", Tag: "Reports", Summary: "Export the owners' summaries by statement as CSV",
 		Doc:    "One row per owner and statement, by owner, listing and month: the owner's part of it. The parts of all members add up to the statement." + summaryRefusals,
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summaries-detailed",
 		Check: func(_ context.Context, _ *db.Tx, s *partRows) error { return report.CheckCurrency(s.Currency) },

@@ -149,7 +149,7 @@ func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) erro
 // summaryDetailCSV is EXP-P29.
 func summaryDetailCSV() Declaration[ownedRows] {
 	return Declaration[ownedRows]{
-		Path: summaryPath + "/details/{contactId}/csv", ID: "OwnerStatementSummaryCSV", Tag: "Reports", Summary: "Export the statements behind an owner's summary as CSV",
+		Path: summary.Path + "/details/{contactId}/csv", ID: "OwnerStatementSummaryCSV", Tag: "Reports", Summary: "Export the statements behind an owner's summary as CSV",
 		Doc: "One row per statement: the owner's part of it, and of the columns with an amount of its layout. A column that a statement's layout " +
 			"does not have is empty." + ownedRefusals,
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summary",

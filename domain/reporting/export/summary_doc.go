@@ -33,7 +33,7 @@ type DocumentLocale struct {
 // summariesPDF is EXP-P31.
 func summariesPDF() Declaration[summaryDocument] {
 	return Declaration[summaryDocument]{
-		Path: summaryPath + "/pdf", ID: "OwnerStatementSummariesPDF", Tag: "Reports", Summary: "Export the owners' summaries as PDF",
+		Path: summary.Path + "/pdf", ID: "OwnerStatementSummariesPDF", Tag: "Reports", Summary: "Export the owners' summaries as PDF",
 		Doc:    "A table of all owners with their parts of the selected statements." + summaryRefusals,
 		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summaries",
 		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error { return report.CheckCurrency(s.Currency) },
@@ -161,7 +161,7 @@ func (in *queuedDocument) selector() *ownedDocument { return &ownedDocument{in.o
 // summaryDetailPDF is EXP-P30.
 func summaryDetailPDF() Declaration[ownedDocument] {
 	return Declaration[ownedDocument]{
-		Path: summaryPath + "/details/{contactId}/pdf", ID: "OwnerStatementSummaryPDF", Tag: "Reports", Summary: "Export the statements behind an owner's summary as PDF",
+		Path: summary.Path + "/details/{contactId}/pdf", ID: "OwnerStatementSummaryPDF", Tag: "Reports", Summary: "Export the statements behind an owner's summary as PDF",
 		Doc:    "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
 		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {

@@ -132,19 +132,22 @@ type OwnerSummaries struct {
 	Totals Financials `json:"totals" doc:"Over all pages."`
 }
 
-// summaryEndpoints are the reports on what owners have.
+// Path is where the summaries are read; those of their exports begin with it.
+const Path = "/reports/owner-statement-summaries-per-layout"
+
+// endpoints are the reports on what owners have.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout", ID: "listOwnerStatementSummaries", Tag: "Reports",
+			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
 			Summary: "Owner statements added up by owner", Scopes: scopes,
 			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's part of a balance is what the " +
 				"member has earned so far by split, less what the member was paid, as on the statements and in the trust report; the parts of all members add " +
 				"up to the statements' figures.",
 		}, ownerSummaries),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/owner-statement-summaries-per-layout/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",
+			Method: "GET", Path: Path + "/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",
 			Summary: "The statements behind an owner's summary", Scopes: scopes,
 			Doc: "An owner's part of each statement with the columns of its layout, and those columns added up per layout by their names.",
 		}, ownerDetail),

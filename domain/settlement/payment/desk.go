@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
@@ -232,9 +233,9 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	if len(attempts) == 0 {
 		return nil
 	}
-	refusal := errAttempted
+	refusal := transaction.ErrAttempted
 	if attempts[0].Paid {
-		refusal = errAlreadyPaid
+		refusal = ErrAlreadyPaid
 	}
 	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
 }
@@ -270,7 +271,7 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "funding": d.FundingAccountID, "now": tx.Now, "today": day.Of(tx.Now), "rows": rows},
 		})
 	if db.Constraint(err) == "payment_once" {
-		return errAttempted
+		return transaction.ErrAttempted
 	}
 	if err != nil {
 		return fmt.Errorf("request payments: %w", err)

@@ -51,7 +51,7 @@ func payEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/pay", ID: "payTransaction", Tag: tag, Summary: "Pay a bill or a payout",
-			Errors: apierr.List{errRequiresMark, errInactive, errNotSupported, errAlreadyPaid, errAttempted, errVendorOwner, errNotBank, errConnection, errFunding, errRecipient, errFunds, errLimit, errBeforeStart, ledger.Refusals},
+			Errors: apierr.List{errRequiresMark, transaction.ErrArchived, errNotSupported, ErrAlreadyPaid, transaction.ErrAttempted, errVendorOwner, transaction.ErrNotBank, errConnection, errFunding, errRecipient, errFunds, errLimit, transaction.ErrBeforeStart, ledger.Refusals},
 			Scopes: []string{"transactions:pay|transactions:mark-paid"}, Status: http.StatusAccepted, Also: payAnswers(),
 			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type provider-payment; a bill is booked as " +
 				"paid at once. What the team's limits have wait is sent when a second person has approved it (listApprovals); until then a bill is open. With " +
@@ -133,7 +133,7 @@ func returnEndpoints() []api.Endpoint {
 		}, returnPayout),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/replacements", ID: "replacePayout", Tag: tag, Summary: "Pay again what came back",
-			Errors: apierr.List{errInactive, errNotEligible, errArchiveRequired, errExceeds, transaction.Refusals()},
+			Errors: apierr.List{transaction.ErrArchived, errNotEligible, ErrArchiveRequired, errExceeds, transaction.Refusals()},
 			Scopes: []string{"transactions:pay"}, DryRun: true, Status: http.StatusCreated,
 			Doc: "Books a new payout for money that was returned, or of a payout that was archived. " + failures +
 				"`archiveRequired`; `amountExceedsReturnable`; those of createTransaction.",

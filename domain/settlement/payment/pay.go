@@ -79,7 +79,7 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 		return nil, err
 	}
 	if t.Status != transaction.Active {
-		return nil, errInactive
+		return nil, transaction.ErrArchived
 	}
 	if b.ConnectionID.Value == nil {
 		return payByHand(ctx, tx, t, b)
@@ -102,7 +102,7 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 			return nil, err
 		}
-		return nil, errAlreadyPaid
+		return nil, ErrAlreadyPaid
 	}
 	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return nil, err
@@ -123,9 +123,9 @@ func inBody(err error) error {
 	case "":
 		condition = apierr.BadRequest
 	case apierr.ReasonBeforeStatementStartDate:
-		condition = errBeforeStart.With(refusal.Context())
+		condition = transaction.ErrBeforeStart.With(refusal.Context())
 	case apierr.ReasonNotBankAccount:
-		condition = errNotBank
+		condition = transaction.ErrNotBank
 	}
 	issues := refusal.Issues()
 	for i := range issues {
@@ -150,7 +150,7 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 		return err
 	}
 	if t.Type == transaction.Expense && t.PaidStatus == transaction.Paid {
-		return errAlreadyPaid
+		return ErrAlreadyPaid
 	}
 	return nil
 }

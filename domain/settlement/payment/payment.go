@@ -97,25 +97,25 @@ func issue(code string, context map[string]string) Issue {
 	return Issue{Code: code, Severity: finding.Error, Context: context}
 }
 
+// Refusals of payments that payouts answer with as well.
 var (
-	errAlreadyPaid     = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
-	errAttempted       = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
-	errInactive        = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
-	errNotSupported    = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported, "The provider cannot pay this transaction")
-	errVendorOwner     = apierr.New(apierr.CodePayproviderVendorOwnerRequired, "", "Only a vendor or an owner is paid through a provider")
-	errRecipient       = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady, "The recipient has no ready ACH payment method")
-	errConnection      = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderConnectionInactive, "The payment provider connection is not active")
-	errFunding         = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderAccountNotReady, "The funding account is not ready for payments")
-	errRequiresMark    = apierr.New(apierr.CodeForbidden, apierr.ReasonPaymentAccountRequiresMarkPaid, "The credential records payments without a funding account only")
-	errRecovering      = apierr.New(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress, "A recovery of the payment is already running")
-	errUnrecoverable   = apierr.New(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable, "The payment cannot be recovered")
-	errExceeds         = apierr.New(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable, "The amount exceeds what is left to return or replace")
-	errNotEligible     = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnNotEligible, "The payout cannot be returned")
-	errArchiveRequired = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
-	errBeforeStart     = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
-	errNotBank         = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
-	errNoReturnFiles   = apierr.New(apierr.CodeNotImplemented, "", "The app of the connection has no return files")
-	errCallback        = apierr.New(apierr.CodeUnauthorized, "", "The callback is not to be believed")
+	ErrAlreadyPaid     = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
+	ErrArchiveRequired = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
+)
+
+var (
+	errNotSupported  = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported, "The provider cannot pay this transaction")
+	errVendorOwner   = apierr.New(apierr.CodePayproviderVendorOwnerRequired, "", "Only a vendor or an owner is paid through a provider")
+	errRecipient     = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady, "The recipient has no ready ACH payment method")
+	errConnection    = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderConnectionInactive, "The payment provider connection is not active")
+	errFunding       = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderAccountNotReady, "The funding account is not ready for payments")
+	errRequiresMark  = apierr.New(apierr.CodeForbidden, apierr.ReasonPaymentAccountRequiresMarkPaid, "The credential records payments without a funding account only")
+	errRecovering    = apierr.New(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress, "A recovery of the payment is already running")
+	errUnrecoverable = apierr.New(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable, "The payment cannot be recovered")
+	errExceeds       = apierr.New(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable, "The amount exceeds what is left to return or replace")
+	errNotEligible   = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnNotEligible, "The payout cannot be returned")
+	errNoReturnFiles = apierr.New(apierr.CodeNotImplemented, "", "The app of the connection has no return files")
+	errCallback      = apierr.New(apierr.CodeUnauthorized, "", "The callback is not to be believed")
 )
 
 // next is where news of a provider take a payment. Acknowledged says that the provider has once told us that it holds the payment. States

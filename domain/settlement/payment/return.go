@@ -76,7 +76,7 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	if original.Status != transaction.Active {
-		return errInactive
+		return transaction.ErrArchived
 	}
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
@@ -167,7 +167,7 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 		back = original.Total
 	}
 	if back == 0 {
-		return nil, errArchiveRequired
+		return nil, ErrArchiveRequired
 	}
 	again, err := paidAgain(ctx, tx, original.ID)
 	if err != nil {

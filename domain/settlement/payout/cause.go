@@ -4,7 +4,10 @@ import (
 	"errors"
 
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/payment"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 )
 
@@ -15,15 +18,15 @@ const (
 	// What can be told of every statement before anything is written.
 	causeNotFound        cause = "notFound"
 	causeNotMember       cause = "notMember"
-	causeNotPublished    cause = "statementNotReadyForPayment"
-	causeNoAccount       cause = "requiredAccountMissing"
-	causeNotBank         cause = "notBankAccount"
+	causeNotPublished          = cause(apierr.ReasonStatementNotReadyForPayment)
+	causeNoAccount             = cause(apierr.ReasonRequiredAccountMissing)
+	causeNotBank               = cause(apierr.ReasonNotBankAccount)
 	causeAccountInactive cause = "accountInactive"
 	causeCurrency        cause = "currencyMismatch"
 	causeRecalculating   cause = "journalRecalculationPending"
-	causeArchive         cause = "archiveRequired"
-	causeUnknown         cause = "paymentAttempted"
-	causePaid            cause = "alreadyPaid"
+	causeArchive               = cause(apierr.ReasonArchiveRequired)
+	causeUnknown               = cause(apierr.ReasonPaymentAttempted)
+	causePaid                  = cause(apierr.ReasonAlreadyPaid)
 	// Nothing is due: no one is at fault.
 	causeNothingDue cause = "nothingDue"
 	causeSettled    cause = "settledElsewhere"
@@ -38,15 +41,6 @@ const (
 	causeAwaiting   cause = "awaitingApproval"
 )
 
-var (
-	errNotReady      = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
-	errAttempted     = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
-	errPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
-	errArchive       = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
-	errNotBank       = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
-	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
-)
-
 // refusals are the causes that a request is refused for as a whole, in the order in which they are checked. Those without a condition are
 // plain mistakes of the caller.
 var refusals = []struct {
@@ -56,14 +50,14 @@ var refusals = []struct {
 }{
 	{causeNotFound, apierr.IssueNotFound, apierr.BadRequest},
 	{causeNotMember, apierr.IssueNotMember, apierr.BadRequest},
-	{causeNotPublished, apierr.IssueStatementNotReadyForPayment, errNotReady},
-	{causeNotBank, apierr.IssueNotBankAccount, errNotBank},
+	{causeNotPublished, apierr.IssueStatementNotReadyForPayment, transaction.ErrNotReady},
+	{causeNotBank, apierr.IssueNotBankAccount, transaction.ErrNotBank},
 	{causeAccountInactive, apierr.IssueAccountInactive, apierr.BadRequest},
 	{causeCurrency, apierr.IssueCurrencyMismatch, apierr.BadRequest},
-	{causeRecalculating, apierr.IssueJournalRecalculationPending, errRecalculating},
-	{causeArchive, apierr.IssueArchiveRequired, errArchive},
-	{causeUnknown, apierr.IssuePaymentAttempted, errAttempted},
-	{causePaid, apierr.IssueAlreadyPaid, errPaid},
+	{causeRecalculating, apierr.IssueJournalRecalculationPending, team.ErrNotDerived},
+	{causeArchive, apierr.IssueArchiveRequired, payment.ErrArchiveRequired},
+	{causeUnknown, apierr.IssuePaymentAttempted, transaction.ErrAttempted},
+	{causePaid, apierr.IssueAlreadyPaid, payment.ErrAlreadyPaid},
 }
 
 // skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any more, to pay.
@@ -71,19 +65,19 @@ func (c cause) skips() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }
 
-// texts of the causes that are found here. Those that transactions are refused for have the text of the refusal.
+// known are the refusals whose reason is a cause, and whose text is told of it: the locks among them.
+var known = apierr.List{
+	transaction.ErrNotReady, transaction.ErrNotBank, transaction.ErrAttempted, transaction.ErrListing, transaction.ErrBeforeStart,
+	payment.ErrAlreadyPaid, payment.ErrArchiveRequired, account.ErrRequiredMissing, ledger.Refusals,
+}
+
+// texts of the causes that are no refusals.
 var texts = map[cause]string{
 	causeNotFound:        "The owner statement is not known",
 	causeNotMember:       "The contact is not a member of the ownership",
-	causeNotPublished:    "The owner statement is not published",
-	causeNoAccount:       "A required account assignment is missing",
-	causeNotBank:         "The account is not a bank account",
 	causeAccountInactive: "The account is inactive",
 	causeCurrency:        "The bank account has another currency",
-	causeRecalculating:   "Journals are being recalculated",
-	causeArchive:         "The original has to be archived or returned first",
-	causeUnknown:         "An ACH payment was already attempted",
-	causePaid:            "Already has a payment",
+	causeRecalculating:   team.ErrNotDerived.Message(),
 	causeNothingDue:      "Nothing is due",
 	causeSettled:         "Other payouts have settled what was due",
 	causeNotCollected:    "Guests still owe what is available",
@@ -95,17 +89,14 @@ var texts = map[cause]string{
 	causeAwaiting:        "A payment waits for approval",
 }
 
-// text is what a cause is told as; empty for one that neither stands here nor refuses transactions.
+// text is what is told of a cause, empty when it is none.
 func (c cause) text() string {
-	if own := texts[c]; own != "" {
-		return own
-	}
-	for _, refusal := range transaction.Refusals().Conditions() {
+	for _, refusal := range known.Conditions() {
 		if cause(refusal.Reason()) == c {
 			return refusal.Message()
 		}
 	}
-	return ""
+	return texts[c]
 }
 
 func message(s Status, c cause) string {
@@ -119,7 +110,7 @@ func message(s Status, c cause) string {
 	case s == Recorded:
 		return "The payouts are recorded"
 	default:
-		return texts[causeUnfinished]
+		return causeUnfinished.text()
 	}
 }
 
@@ -138,5 +129,5 @@ func causeOf(err error) cause {
 // shared reports refusals that do not depend on the statement, so that trying the others by themselves is pointless.
 func shared(err error) bool {
 	c := causeOf(err)
-	return ledger.IsDayLock(err) || c == causeNoAccount || c == cause(apierr.ReasonBeforeStatementStartDate)
+	return ledger.IsDayLock(err) || c == causeNoAccount || errors.Is(err, transaction.ErrBeforeStart)
 }

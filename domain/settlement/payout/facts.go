@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/team"
@@ -170,7 +171,7 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	case !known:
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	case !b.Bank:
-		return errNotBank.At(apierr.IssueNotBankAccount.InBody(field))
+		return transaction.ErrNotBank.At(apierr.IssueNotBankAccount.InBody(field))
 	case !b.Active:
 		return apierr.BadRequest.At(apierr.IssueAccountInactive.InBody(field))
 	}

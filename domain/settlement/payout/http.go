@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/payment"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -36,21 +37,21 @@ func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts/preview", ID: "previewStatementPayouts", Tag: tag, Summary: "Preview the payouts of owner statements",
-			Errors: apierr.List{errRecalculating},
+			Errors: apierr.List{team.ErrNotDerived},
 			Status: http.StatusAccepted, Scopes: []string{"statements:read", "statements:pay"},
 			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. Statements that cannot be paid are " +
 				"skipped with a message. " + suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts", ID: "recordStatementPayouts", Tag: tag, Summary: "Record the payouts of owner statements",
-			Errors: apierr.List{errNotReady, errNotBank, errRecalculating, errArchive, errAttempted, errPaid, transaction.Refusals()},
+			Errors: apierr.List{transaction.ErrNotReady, transaction.ErrNotBank, team.ErrNotDerived, payment.ErrArchiveRequired, transaction.ErrAttempted, payment.ErrAlreadyPaid, transaction.Refusals()},
 			Status: http.StatusAccepted, Scopes: paying, DryRun: true,
 			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " + suggesting + warning + mistakes + refusing +
 				"What the books refuse (closed books, a month under a published statement) fails its statement alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/pay", ID: "payStatements", Tag: tag, Summary: "Pay owner statements",
-			Errors: apierr.List{errNotReady, errNotBank, errRecalculating, errArchive, errAttempted, errPaid, payment.Refusals(), transaction.Refusals()},
+			Errors: apierr.List{transaction.ErrNotReady, transaction.ErrNotBank, team.ErrNotDerived, payment.ErrArchiveRequired, transaction.ErrAttempted, payment.ErrAlreadyPaid, payment.Refusals(), transaction.Refusals()},
 			Scopes: paying,
 			Also:   map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Outcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
 			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: then it answers 202, and the result of " +
@@ -60,7 +61,7 @@ func endpoints() []api.Endpoint {
 		}, pay),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/manager/pay", ID: "payManager", Tag: tag, Summary: "Pay out the manager's balance",
-			Errors: apierr.List{errNotBank, transaction.Refusals()},
+			Errors: apierr.List{transaction.ErrNotBank, transaction.Refusals()},
 			Status: http.StatusCreated, Scopes: paying,
 			Doc: "Records what the manager draws from the trust. Failures in order: malformed input; `requiredAccountMissing`; `notBankAccount`; a line account " +
 				"of the ledger that pays, or of another currency; the failures of createTransaction. A draw of more than the manager has is made with an issue.",

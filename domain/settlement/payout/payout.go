@@ -101,5 +101,5 @@ type Payout struct {
 const (
 	insufficientOwnerFunds   = "insufficientOwnerFunds"
 	insufficientManagerFunds = "insufficientManagerFunds"
-	recipientNotReady        = "payProviderRecipientNotReady"
+	recipientNotReady        = string(apierr.ReasonPayProviderRecipientNotReady)
 )

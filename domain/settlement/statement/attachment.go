@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -49,7 +50,7 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 	}
 	out := attachments{}
 	for i := range found {
-		found[i].URL = "/files/" + found[i].ID.String() + "/download"
+		found[i].URL = operation.DownloadPath(found[i].ID)
 		out[found[i].TransactionID] = append(out[found[i].TransactionID], found[i])
 	}
 	return out, nil

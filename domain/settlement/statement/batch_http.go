@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -24,7 +25,7 @@ func batchEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/batch", ID: "changeStatements", Tag: "Statements", Summary: "Change the status of many owner statements",
-			Errors: apierr.List{errBefore, ErrFuture, errRecalculating, errOpen, ErrPaid, ErrImporting, errIssues},
+			Errors: apierr.List{errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, each as updateStatement does. The " +
 				"answer names them; GET /statements/batch/{id} tells how far they are. A statement that is refused does not keep the others back: the " +
 				"batch then ends as failed. A dry run does it all at once, answers 200 with what came of it and keeps nothing. published " +

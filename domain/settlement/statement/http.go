@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -40,7 +41,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, readDifference),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
-			Errors: apierr.List{errBefore, ErrExists, ErrFuture, errRecalculating, errOpen, ErrImporting, errIssues},
+			Errors: apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
 				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
 				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; 409 statementExists when a selected " +
@@ -54,7 +55,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 		}, createStatements),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
-			Errors: apierr.List{ErrFuture, errRecalculating, errOpen, ErrPaid, ErrImporting, errIssues},
+			Errors: apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. Status published " +
 				"needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership period is saved, " +
 				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being recalculated " +

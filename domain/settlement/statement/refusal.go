@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -189,7 +190,7 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		return refused{}, err
 	}
 	recalculating := func(s *ledger.JournalStatus) error {
-		return errRecalculating.With(map[string]any{
+		return team.ErrNotDerived.With(map[string]any{
 			"journalStatus": s.Status, "journalReason": s.Reason, "journalAction": s.Action, "operationIds": s.OperationIDs,
 		})
 	}

@@ -228,13 +228,12 @@ func monthOf(statement id.ID) day.Day {
 
 // What changes of statements are refused with.
 var (
-	ErrExists        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
-	ErrFuture        = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
-	errOpen          = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
-	ErrPaid          = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
-	ErrImporting     = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
-	errIssues        = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues, "The statement has blocking issues")
-	errLocked        = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
-	errRecalculating = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
-	errBefore        = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
+	ErrExists    = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
+	ErrFuture    = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
+	errOpen      = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
+	ErrPaid      = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
+	ErrImporting = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
+	errIssues    = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues, "The statement has blocking issues")
+	errLocked    = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
+	errBefore    = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
 )

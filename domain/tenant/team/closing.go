@@ -49,7 +49,8 @@ type CloseBooks struct {
 	Reason           string           `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
-var errNotDerived = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
+// ErrNotDerived refuses what reads journals that do not stand yet.
+var ErrNotDerived = apierr.New(apierr.CodeJournalRecalculationPending, "", "Journals are being recalculated")
 
 // PendingContext says which journals keep the books from being closed, as a statement's does (ERR-62 to ERR-65).
 type PendingContext struct {
@@ -65,7 +66,7 @@ func (h handler) closingEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/team/books-closing", ID: "closeBooks", Tag: "Teams", Summary: "Close or reopen the books",
-			Errors:    apierr.List{errNotDerived},
+			Errors:    apierr.List{ErrNotDerived},
 			Status:    http.StatusCreated,
 			Exclusive: true,
 			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails with 400 for a date after tomorrow, " +

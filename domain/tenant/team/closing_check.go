@@ -99,5 +99,5 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 	case r.Failed > 0:
 		c.JournalStatus = "failed"
 	}
-	return errNotDerived.With(c)
+	return ErrNotDerived.With(c)
 }
