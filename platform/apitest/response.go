@@ -64,6 +64,16 @@ func (r *Response) WantIssue(code, path string) *Response {
 	return r
 }
 
+// Refuses gives what posts a body to a path and wants it refused with 400, without a reason, for an issue with the code and path of WantIssue.
+// What is wrong with the body is shown with a failure.
+func (x *Team) Refuses(path string) func(what string, body any, code, issue string) {
+	return func(what string, body any, code, issue string) {
+		x.t.Helper()
+		x.t.Log(what)
+		x.Post(path, body).WantError(apierr.CodeBadRequest, "").WantIssue(code, issue)
+	}
+}
+
 // Into decodes the body.
 func (r *Response) Into(v any) *Response {
 	r.t.Helper()

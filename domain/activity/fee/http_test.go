@@ -184,35 +184,28 @@ func TestFeeRefusals(t *testing.T) {
 	archived := b.Post("/tax-rates", object{"name": "Archived", "basisPoints": 1}).Want(201).String("id")
 	b.Put("/tax-rates/"+archived, object{"status": "inactive"}).Want(200)
 	condition := object{"accountId": unknown, "operator": ">", "centValue": 1}
-	for name, c := range map[string]struct {
-		body       object
-		code, path string
-	}{
-		"unknown credit account": {b.fee("creditAccountId", unknown), "notFound", "creditAccountId"},
-		"unknown debit account":  {b.fee("debitAccountId", unknown), "notFound", "debitAccountId"},
-		"unknown listing":        {b.fee("listingSubscriptions", []any{object{"listingId": unknown}}), "notFound", "listingSubscriptions.0.listingId"},
-		"unknown condition":      {b.fee("accountTotalConditions", []any{condition}), "notFound", "accountTotalConditions.0.accountId"},
-		"unknown operator":       {b.fee("accountTotalConditions", []any{object{"accountId": b.credit, "operator": "<>", "centValue": 1}}), "enum", "accountTotalConditions.0.operator"},
-		"unknown tax rate":       {b.fee("taxRateId", unknown), "notFound", "taxRateId"},
-		"archived tax rate":      {b.fee("taxRateId", archived), "inactive", "taxRateId"},
-		"tax without a rate":     {b.fee("taxBehavior", "included"), "required", "taxRateId"},
-		"unknown behavior":       {b.fee("taxBehavior", "extra"), "enum", "taxBehavior"},
-		"percentage per night":   {b.fee("chargeBasis", "perNight"), "contradiction", "chargeBasis"},
-		"no formula":             {b.fee("formula", nil), "formulaInvalid", "formula"},
-		"wrong formula":          {b.fee("formula", "rent +"), "formulaInvalid", "formula"},
-		"unknown line type":      {b.fee("formula", "rent + rnet"), "formulaInvalid", "formula"},
-		"unknown fee":            {b.fee("formula", `fee("Cleaning")`), "formulaInvalid", "formula"},
-		"unknown account":        {b.fee("formula", `account("4711")`), "formulaInvalid", "formula"},
-		"wrong flat formula":     {b.fee("rateType", "flat", "formula", "?"), "formulaInvalid", "formula"},
-		"overlap":                {b.fee("listingSubscriptions", b.subscriptions(object{}, object{})), "overlap", "startAt"},
-		"empty period":           {b.fee("listingSubscriptions", b.subscriptions(object{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "dateOrder", "endAt"},
-		"unknown type":           {b.fee("type", "tip"), "enum", "type"},
-		"unknown status filter":  {b.fee("statusFilter", "inactive"), "enum", "statusFilter"},
-		"no name":                {b.fee("name", nil), "required", "name"},
-	} {
-		t.Log(name)
-		b.Post("/recurring-fees", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
-	}
+	refused := b.Refuses("/recurring-fees")
+	refused("unknown credit account", b.fee("creditAccountId", unknown), "notFound", "creditAccountId")
+	refused("unknown debit account", b.fee("debitAccountId", unknown), "notFound", "debitAccountId")
+	refused("unknown listing", b.fee("listingSubscriptions", []any{object{"listingId": unknown}}), "notFound", "listingSubscriptions.0.listingId")
+	refused("unknown condition", b.fee("accountTotalConditions", []any{condition}), "notFound", "accountTotalConditions.0.accountId")
+	refused("unknown operator", b.fee("accountTotalConditions", []any{object{"accountId": b.credit, "operator": "<>", "centValue": 1}}), "enum", "accountTotalConditions.0.operator")
+	refused("unknown tax rate", b.fee("taxRateId", unknown), "notFound", "taxRateId")
+	refused("archived tax rate", b.fee("taxRateId", archived), "inactive", "taxRateId")
+	refused("tax without a rate", b.fee("taxBehavior", "included"), "required", "taxRateId")
+	refused("unknown behavior", b.fee("taxBehavior", "extra"), "enum", "taxBehavior")
+	refused("percentage per night", b.fee("chargeBasis", "perNight"), "contradiction", "chargeBasis")
+	refused("no formula", b.fee("formula", nil), "formulaInvalid", "formula")
+	refused("wrong formula", b.fee("formula", "rent +"), "formulaInvalid", "formula")
+	refused("unknown line type", b.fee("formula", "rent + rnet"), "formulaInvalid", "formula")
+	refused("unknown fee", b.fee("formula", `fee("Cleaning")`), "formulaInvalid", "formula")
+	refused("unknown account", b.fee("formula", `account("4711")`), "formulaInvalid", "formula")
+	refused("wrong flat formula", b.fee("rateType", "flat", "formula", "?"), "formulaInvalid", "formula")
+	refused("overlap", b.fee("listingSubscriptions", b.subscriptions(object{}, object{})), "overlap", "startAt")
+	refused("empty period", b.fee("listingSubscriptions", b.subscriptions(object{"startAt": "2026-01-02", "endAt": "2026-01-02"})), "dateOrder", "endAt")
+	refused("unknown type", b.fee("type", "tip"), "enum", "type")
+	refused("unknown status filter", b.fee("statusFilter", "inactive"), "enum", "statusFilter")
+	refused("no name", b.fee("name", nil), "required", "name")
 	b.Post("/recurring-fees", b.fee("uniqueRef", "f")).Want(201)
 	b.Post("/recurring-fees", b.fee()).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
 	b.Post("/recurring-fees", b.fee("name", "Other", "uniqueRef", "f")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)

@@ -64,27 +64,20 @@ func TestJournalsNameWhatTheTeamHas(t *testing.T) {
 	other := newWorld(t)
 	w.Exec(`update account set status = 'inactive' where team_id = @team and code = '5290'`, nil)
 	w.Exec(`update account set type = 'nonPosting' where team_id = @team and code = '2900'`, nil)
-	for name, c := range map[string]struct {
-		line        object
-		issue, path string
-	}{
-		"zero":                     {w.line("5200", 0), "zeroAmount", "lines.0.centTotal"},
-		"account of another team":  {object{"accountId": other.accounts["1000"], "centTotal": 1}, "notFound", "lines.0.accountId"},
-		"listing of another team":  {w.line("5200", 1, "listingId", other.villa), "notFound", "lines.0.listingId"},
-		"stay of another team":     {w.line("5200", 1, "reservationId", other.stay), "notFound", "lines.0.reservationId"},
-		"unknown contact":          {w.line("5200", 1, "contactId", w.villa), "notFound", "lines.0.contactId"},
-		"listing of another stay":  {w.line("2000", 1, "reservationId", w.stay, "listingId", w.barn), "listingMismatch", "lines.0.listingId"},
-		"bank of the other ledger": {w.line("1010", 1), "ledgerMismatch", "lines.0.accountId"},
-		"inactive account":         {w.line("5290", 1), "accountInactive", "lines.0.accountId"},
-		"account without entries":  {w.line("2900", 1), "nonPostingAccount", "lines.0.accountId"},
-		"guest money of a party":   {w.line("2000", 1, "party", "owners", "listingId", w.villa), "partyNotSupported", "lines.0.party"},
-		"owners without a listing": {w.line("5200", 1, "party", "owners"), "required", "lines.0.listingId"},
-		"a listing nobody owns":    {w.line("5200", 1, "listingId", w.barn), "ownershipPeriodMissing", "lines.0.listingId"},
-	} {
-		t.Log(name) // shown with a failure
-		body := object{"date": "2026-02-20", "lines": list{c.line, w.line("1000", -1)}}
-		w.Post(journals, body).WantError(apierr.CodeBadRequest, "").WantIssue(c.issue, c.path)
-	}
+	refused := w.Refuses(journals)
+	with := func(line object) object { return object{"date": "2026-02-20", "lines": list{line, w.line("1000", -1)}} }
+	refused("zero", with(w.line("5200", 0)), "zeroAmount", "lines.0.centTotal")
+	refused("account of another team", with(object{"accountId": other.accounts["1000"], "centTotal": 1}), "notFound", "lines.0.accountId")
+	refused("listing of another team", with(w.line("5200", 1, "listingId", other.villa)), "notFound", "lines.0.listingId")
+	refused("stay of another team", with(w.line("5200", 1, "reservationId", other.stay)), "notFound", "lines.0.reservationId")
+	refused("unknown contact", with(w.line("5200", 1, "contactId", w.villa)), "notFound", "lines.0.contactId")
+	refused("listing of another stay", with(w.line("2000", 1, "reservationId", w.stay, "listingId", w.barn)), "listingMismatch", "lines.0.listingId")
+	refused("bank of the other ledger", with(w.line("1010", 1)), "ledgerMismatch", "lines.0.accountId")
+	refused("inactive account", with(w.line("5290", 1)), "accountInactive", "lines.0.accountId")
+	refused("account without entries", with(w.line("2900", 1)), "nonPostingAccount", "lines.0.accountId")
+	refused("guest money of a party", with(w.line("2000", 1, "party", "owners", "listingId", w.villa)), "partyNotSupported", "lines.0.party")
+	refused("owners without a listing", with(w.line("5200", 1, "party", "owners")), "required", "lines.0.listingId")
+	refused("a listing nobody owns", with(w.line("5200", 1, "listingId", w.barn)), "ownershipPeriodMissing", "lines.0.listingId")
 	w.wantEntries()
 	w.Post(journals, object{"date": "2026-02-20", "currency": "eur", "lines": list{w.line("2000", 1, "reservationId", w.stay), w.line("1000", -1)}}).
 		WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "lines.0.reservationId")

@@ -180,25 +180,18 @@ func TestReservationRefusals(t *testing.T) {
 		}
 		return []any{l}
 	}
-	for name, c := range map[string]struct {
-		body       map[string]any
-		code, path string
-	}{
-		"no nights":          {b.stay("checkOut", "2026-01-29"), "dateOrder", "checkOut"},
-		"eleven years":       {b.stay("checkIn", "2015-01-29"), "range", "checkOut"},
-		"unknown listing":    {b.stay("listingId", unknown), "notFound", "listingId"},
-		"unknown account":    {b.stay("lines", line("accountId", unknown)), "notFound", "lines.0.accountId"},
-		"unknown currency":   {b.stay("currency", "xxx"), "currency", "currency"},
-		"impossible date":    {b.stay("checkIn", "2026-02-30"), "date", "checkIn"},
-		"unknown field":      {b.stay("dryRun", true), "unknownField", "dryRun"},
-		"unknown status":     {b.stay("status", "tentative"), "enum", "status"},
-		"amount beyond 2^53": {b.stay("lines", line("amount", int64(9007199254740992))), "unsafeNumber", "lines.0.amount"},
-		"sum beyond 2^53":    {b.stay("lines", append(line("amount", int64(9007199254740991)), line("amount", int64(9007199254740991))...)), "range", "lines"},
-		"missing check-in":   {func() map[string]any { body := b.stay(); delete(body, "checkIn"); return body }(), "required", "checkIn"},
-	} {
-		t.Log(name)
-		b.Post("/reservations", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
-	}
+	refused := b.Refuses("/reservations")
+	refused("no nights", b.stay("checkOut", "2026-01-29"), "dateOrder", "checkOut")
+	refused("eleven years", b.stay("checkIn", "2015-01-29"), "range", "checkOut")
+	refused("unknown listing", b.stay("listingId", unknown), "notFound", "listingId")
+	refused("unknown account", b.stay("lines", line("accountId", unknown)), "notFound", "lines.0.accountId")
+	refused("unknown currency", b.stay("currency", "xxx"), "currency", "currency")
+	refused("impossible date", b.stay("checkIn", "2026-02-30"), "date", "checkIn")
+	refused("unknown field", b.stay("dryRun", true), "unknownField", "dryRun")
+	refused("unknown status", b.stay("status", "tentative"), "enum", "status")
+	refused("amount beyond 2^53", b.stay("lines", line("amount", int64(9007199254740992))), "unsafeNumber", "lines.0.amount")
+	refused("sum beyond 2^53", b.stay("lines", append(line("amount", int64(9007199254740991)), line("amount", int64(9007199254740991))...)), "range", "lines")
+	refused("missing check-in", func() map[string]any { body := b.stay(); delete(body, "checkIn"); return body }(), "required", "checkIn")
 	b.Post("/reservations", b.stay("uniqueRef", "same")).Want(201)
 	b.Post("/reservations", b.stay("uniqueRef", "same")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 	b.Get("/reservations/"+unknown.String()).WantError(apierr.CodeNotFound, "")

@@ -16,71 +16,45 @@ func TestLayoutsAreRefused(t *testing.T) {
 	first, second := id.New(w.DB.Now()), id.New(w.DB.Now())
 	on := func(more ...any) object { return col("Rent", "accounts", object{"accountIds": array{rent}}, more...) }
 	at := "netRevenueSections.0.columns."
-	for name, c := range map[string]struct {
-		body       object
-		code, path string
-	}{
-		"no columns":             {revenue("A"), "items", "netRevenueSections.0.columns"},
-		"no name":                {fixture.With(revenue("A", on()), "name", ""), "length", "name"},
-		"an unknown type":        {revenue("A", col("A", "text", object{})), "enum", at + "0.type"},
-		"an unknown visibility":  {revenue("A", on("visible", "some")), "enum", at + "0.visible"},
-		"an unknown field":       {revenue("A", col("A", "field", object{"field": "color"})), "enum", at + "0.value.field"},
-		"no field":               {revenue("A", col("A", "field", object{})), "required", at + "0.value.field"},
-		"no accounts":            {revenue("A", col("A", "accounts", object{})), "required", at + "0.value.accountIds"},
-		"no formula":             {revenue("A", col("A", "formula.currency", object{})), "required", at + "0.value.formula"},
-		"a value of other types": {revenue("A", col("A", "field", object{"field": "date", "rest": true})), "contradiction", at + "0.value.rest"},
-		"accounts of a subtotal": {revenue("A", col("A", "subTotal", object{"accountIds": array{rent}})), "contradiction", at + "0.value.accountIds"},
-		"classes without a rest": {revenue("A", on(), col("A", "accounts", object{"accountIds": array{}, "classifications": array{"revenue"}})), "contradiction", at + "1.value.classifications"},
-		"an unknown class":       {revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"equity"}})), "enum", at + "0.value.classifications.0"},
-		"an unknown account":     {revenue("A", col("A", "accounts", object{"accountIds": array{rent, first}})), "notFound", at + "0.value.accountIds.1"},
-		"an account twice in a column": {
-			revenue("A", col("A", "accounts", object{"accountIds": array{rent, rent}})), "unique", at + "0.value.accountIds.1",
-		},
-		"an account in two columns": {
-			revenue("A", on(), col("B", "accounts", object{"accountIds": array{cleaning, rent}})), "accountTwice", at + "1.value.accountIds.1",
-		},
-		"an account in two sections": {
-			fixture.With(revenue("A"), "netRevenueSections", array{
-				object{"name": "S", "columns": array{on("visible", "manager")}}, object{"name": "T", "columns": array{on()}},
-			}), "accountTwice", "netRevenueSections.1.columns.0.value.accountIds.0",
-		},
-		"two rests": {
-			revenue("A", col("A", "accounts", object{"rest": true}), col("B", "accounts", object{"rest": true})), "accountTwice", at + "1.value.rest",
-		},
-		"two rests of a class": {
-			revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "revenue"}}),
-				col("B", "accounts", object{"rest": true, "classifications": array{"revenue"}})), "accountTwice", at + "1.value.classifications.0",
-		},
-		"a class twice": {
-			revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "asset"}})), "unique", at + "0.value.classifications.1",
-		},
-		"a column id twice":  {revenue("A", on("id", first), col("B", "field", object{"field": "date"}, "id", first)), "unique", at + "1.id"},
-		"a section's id too": {fixture.With(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "unique", at + "0.id"},
-		"an id in both kinds": {
-			fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "unique", "otherSections.0.columns.0.id",
-		},
-		"a name twice":                 {revenue("A", on(), col("Rent", "field", object{"field": "date"})), "unique", at + "1.name"},
-		"an unknown column":            {revenue("A", on(), col("S", "subTotal", object{"columnIds": array{first}})), "notFound", at + "1.value.columnIds.0"},
-		"a column of another section":  {fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{col("S", "subTotal", object{"columnIds": array{first}})}}}), "notFound", "otherSections.0.columns.0.value.columnIds.0"},
-		"a column without an amount":   {revenue("A", col("D", "field", object{"field": "date"}, "id", first), col("S", "subTotal", object{"columnIds": array{first}})), "contradiction", at + "1.value.columnIds.0"},
-		"a column twice in a subtotal": {revenue("A", on("id", first), col("S", "subTotal", object{"columnIds": array{first, first}})), "unique", at + "1.value.columnIds.1"},
-		"a subtotal of itself":         {revenue("A", col("S", "subTotal", object{"columnIds": array{first}}, "id", first)), "ring", at + "0.value.columnIds.0"},
-		"a ring of subtotals": {
-			revenue("A", on(), col("S", "subTotal", object{"columnIds": array{second}}, "id", first), col("T", "subTotal", object{"columnIds": array{first}}, "id", second)),
-			"ring", at + "1.value.columnIds.0",
-		},
-		"too many columns": {
-			fixture.With(revenue("A"), "otherSections", array{object{"name": "S", "columns": many(51)}}), "items", "otherSections.0.columns",
-		},
-		"an unknown body field": {fixture.With(revenue("A", on()), "sections", array{}), "unknownField", "sections"},
-		"an unknown column field": {
-			revenue("A", on("width", 3)), "unknownField", at + "0.width",
-		},
-	} {
-		w.Post("/statement-layouts", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
-		if got := w.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 0 {
-			t.Fatalf("%s stored a layout", name)
-		}
+	refused := w.Refuses("/statement-layouts")
+	refused("no columns", revenue("A"), "items", "netRevenueSections.0.columns")
+	refused("no name", fixture.With(revenue("A", on()), "name", ""), "length", "name")
+	refused("an unknown type", revenue("A", col("A", "text", object{})), "enum", at+"0.type")
+	refused("an unknown visibility", revenue("A", on("visible", "some")), "enum", at+"0.visible")
+	refused("an unknown field", revenue("A", col("A", "field", object{"field": "color"})), "enum", at+"0.value.field")
+	refused("no field", revenue("A", col("A", "field", object{})), "required", at+"0.value.field")
+	refused("no accounts", revenue("A", col("A", "accounts", object{})), "required", at+"0.value.accountIds")
+	refused("no formula", revenue("A", col("A", "formula.currency", object{})), "required", at+"0.value.formula")
+	refused("a value of other types", revenue("A", col("A", "field", object{"field": "date", "rest": true})), "contradiction", at+"0.value.rest")
+	refused("accounts of a subtotal", revenue("A", col("A", "subTotal", object{"accountIds": array{rent}})), "contradiction", at+"0.value.accountIds")
+	refused("classes without a rest", revenue("A", on(), col("A", "accounts", object{"accountIds": array{}, "classifications": array{"revenue"}})), "contradiction", at+"1.value.classifications")
+	refused("an unknown class", revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"equity"}})), "enum", at+"0.value.classifications.0")
+	refused("an unknown account", revenue("A", col("A", "accounts", object{"accountIds": array{rent, first}})), "notFound", at+"0.value.accountIds.1")
+	refused("an account twice in a column", revenue("A", col("A", "accounts", object{"accountIds": array{rent, rent}})), "unique", at+"0.value.accountIds.1")
+	refused("an account in two columns", revenue("A", on(), col("B", "accounts", object{"accountIds": array{cleaning, rent}})), "accountTwice", at+"1.value.accountIds.1")
+	refused("an account in two sections", fixture.With(revenue("A"), "netRevenueSections", array{
+		object{"name": "S", "columns": array{on("visible", "manager")}}, object{"name": "T", "columns": array{on()}},
+	}), "accountTwice", "netRevenueSections.1.columns.0.value.accountIds.0")
+	refused("two rests", revenue("A", col("A", "accounts", object{"rest": true}), col("B", "accounts", object{"rest": true})), "accountTwice", at+"1.value.rest")
+	refused("two rests of a class", revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "revenue"}}),
+		col("B", "accounts", object{"rest": true, "classifications": array{"revenue"}})), "accountTwice", at+"1.value.classifications.0")
+	refused("a class twice", revenue("A", col("A", "accounts", object{"rest": true, "classifications": array{"asset", "asset"}})), "unique", at+"0.value.classifications.1")
+	refused("a column id twice", revenue("A", on("id", first), col("B", "field", object{"field": "date"}, "id", first)), "unique", at+"1.id")
+	refused("a section's id too", fixture.With(revenue("A"), "netRevenueSections", array{object{"id": first, "name": "S", "columns": array{on("id", first)}}}), "unique", at+"0.id")
+	refused("an id in both kinds", fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{on("id", first)}}}), "unique", "otherSections.0.columns.0.id")
+	refused("a name twice", revenue("A", on(), col("Rent", "field", object{"field": "date"})), "unique", at+"1.name")
+	refused("an unknown column", revenue("A", on(), col("S", "subTotal", object{"columnIds": array{first}})), "notFound", at+"1.value.columnIds.0")
+	refused("a column of another section", fixture.With(revenue("A", on("id", first)), "otherSections", array{object{"name": "S", "columns": array{col("S", "subTotal", object{"columnIds": array{first}})}}}), "notFound", "otherSections.0.columns.0.value.columnIds.0")
+	refused("a column without an amount", revenue("A", col("D", "field", object{"field": "date"}, "id", first), col("S", "subTotal", object{"columnIds": array{first}})), "contradiction", at+"1.value.columnIds.0")
+	refused("a column twice in a subtotal", revenue("A", on("id", first), col("S", "subTotal", object{"columnIds": array{first, first}})), "unique", at+"1.value.columnIds.1")
+	refused("a subtotal of itself", revenue("A", col("S", "subTotal", object{"columnIds": array{first}}, "id", first)), "ring", at+"0.value.columnIds.0")
+	refused("a ring of subtotals", revenue("A", on(), col("S", "subTotal", object{"columnIds": array{second}}, "id", first), col("T", "subTotal", object{"columnIds": array{first}}, "id", second)),
+		"ring", at+"1.value.columnIds.0")
+	refused("too many columns", fixture.With(revenue("A"), "otherSections", array{object{"name": "S", "columns": many(51)}}), "items", "otherSections.0.columns")
+	refused("an unknown body field", fixture.With(revenue("A", on()), "sections", array{}), "unknownField", "sections")
+	refused("an unknown column field", revenue("A", on("width", 3)), "unknownField", at+"0.width")
+	if got := w.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 0 {
+		t.Fatalf("%d refused layouts were stored", got)
 	}
 }
 

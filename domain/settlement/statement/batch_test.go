@@ -172,23 +172,14 @@ func TestABatchRefusesWhatItCannotMean(t *testing.T) {
 	statement := w.Statement(villa, "2026-01")
 	foreign := world.New(t)
 	other := foreign.Statement(foreign.Listing("Other", foreign.Contact("owner", "Eve")), "2026-01")
-	for name, c := range map[string]struct {
-		body       world.Object
-		code, path string
-	}{
-		"nothing named":     {world.Object{"status": "published"}, "required", "month"},
-		"both named":        {world.Object{"status": "published", "month": "2026-01", "statementIds": world.Array{statement}}, "contradiction", "statementIds"},
-		"another team's":    {world.Object{"status": "published", "statementIds": world.Array{statement, other}}, "notFound", "statementIds.1"},
-		"a month to come":   {world.Object{"status": "published", "month": "2035-01"}, "dateInFuture", "month"},
-		"nothing selected":  {world.Object{"status": "published", "month": "2026-01", "currency": "chf"}, "selectionEmpty", ""},
-		"no status at all":  {world.Object{"month": "2026-01"}, "required", "status"},
-		"an unknown status": {world.Object{"month": "2026-01", "status": "void"}, "enum", "status"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w.Post("/statements/batch", c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
-		})
-	}
+	refused := w.Refuses("/statements/batch")
+	refused("nothing named", world.Object{"status": "published"}, "required", "month")
+	refused("both named", world.Object{"status": "published", "month": "2026-01", "statementIds": world.Array{statement}}, "contradiction", "statementIds")
+	refused("another team's", world.Object{"status": "published", "statementIds": world.Array{statement, other}}, "notFound", "statementIds.1")
+	refused("a month to come", world.Object{"status": "published", "month": "2035-01"}, "dateInFuture", "month")
+	refused("nothing selected", world.Object{"status": "published", "month": "2026-01", "currency": "chf"}, "selectionEmpty", "")
+	refused("no status at all", world.Object{"month": "2026-01"}, "required", "status")
+	refused("an unknown status", world.Object{"month": "2026-01", "status": "void"}, "enum", "status")
 	w.Post("/statements/batch", world.Object{"status": "published", "month": "2025-12"}).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
 	w.As([]string{"statements:write"}, nil).Post("/statements/batch", world.Object{"status": "published", "month": "2026-01"}).WantError(apierr.CodeForbidden, "")
 	_, mine := runBatch(w, world.Object{"status": "inReview", "month": "2026-01"})
