@@ -32,10 +32,15 @@ func File(t testing.TB, path string, got []byte) {
 		t.Errorf("%s does not exist. %s", path, advice(t))
 	case err != nil:
 		t.Fatal(err)
+	case !bytes.Equal(got, want) && bytes.Equal(withoutCR(got), withoutCR(want)):
+		t.Errorf("%s differs from what the code gives now only in the ends of its lines (CRLF or LF): have git check it out as it is kept (core.autocrlf=false). %s", path, advice(t))
 	case !bytes.Equal(got, want):
 		t.Errorf("%s is not what the code gives now:\n%s\n%s", path, difference(t, path, got), advice(t))
 	}
 }
+
+// withoutCR is a text with LF alone at the end of its lines.
+func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 func write(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {

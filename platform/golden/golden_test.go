@@ -51,6 +51,9 @@ func TestFailureShowsTheDifferenceAndTheWayOut(t *testing.T) {
 	long := &listener{TB: t}
 	golden.File(long, path, []byte(strings.Repeat("x\n", 200)))
 	long.wantTold(t, "lines more")
+	ends := &listener{TB: t}
+	golden.File(ends, path, []byte("a\r\nb\r\nc\r\n"))
+	ends.wantTold(t, "only in the ends of its lines", "UPDATE_GOLDEN=1")
 	same := &listener{TB: t}
 	golden.File(same, path, []byte("a\nb\nc\n"))
 	same.wantTold(t)
