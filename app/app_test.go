@@ -105,6 +105,61 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
+// Every body of a request has an example, in 3.1 and in 3.0; files have none.
+func TestEveryBodyHasAnExample(t *testing.T) {
+	t.Parallel()
+	d, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Ref      string `json:"$ref"`
+		Example  any
+		Examples []any
+	}
+	for form, text := range map[string][]byte{"3.1": d.JSON, "3.0": d.JSON30} {
+		var root struct {
+			Paths      map[string]map[string]json.RawMessage
+			Components struct{ Schemas map[string]schema }
+		}
+		if err := json.Unmarshal(text, &root); err != nil {
+			t.Fatal(err)
+		}
+		bodies := 0
+		for path, item := range root.Paths {
+			for method, raw := range item {
+				var op struct {
+					RequestBody struct {
+						Content map[string]struct{ Schema schema }
+					}
+				}
+				if method == "parameters" {
+					continue
+				}
+				if err := json.Unmarshal(raw, &op); err != nil {
+					t.Fatal(err)
+				}
+				for kind, body := range op.RequestBody.Content {
+					if kind == "application/octet-stream" {
+						continue
+					}
+					bodies++
+					s := body.Schema
+					if s.Ref != "" {
+						s = root.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+					}
+					if (form == "3.1") != (len(s.Examples) == 1) || (form == "3.0") != (s.Example != nil) {
+						t.Errorf("%s: the body of %s %s has no example: give its operation one in examples.json", form, method, path)
+					}
+				}
+			}
+		}
+		if bodies < 100 {
+			t.Errorf("%s: %d bodies", form, bodies)
+		}
+	}
+}
+
 // Every line of fields.txt describes a field that says nothing of itself; the lines stand in the order of their names.
 func TestEveryLineAboutFieldsIsUsed(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,11 @@
 package app
 
 import (
-	_ "embed" // the words for fields
+	"bytes"
+	_ "embed" // the words for fields, and the examples
+	"encoding/json"
 	"strings"
+	"sync"
 
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/api"
@@ -13,6 +16,12 @@ import (
 //
 //go:embed fields.txt
 var fieldWords string
+
+// examplesFile has the examples of bodies by operation. They are in the description, from which the reference takes them; tests send all of them and hold
+// the answers against what is sent back.
+//
+//go:embed examples.json
+var examplesFile []byte
 
 const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and exports over one API. " +
 	"Every failure uses one envelope; branch on the HTTP status and code, never on the message. " +
@@ -48,6 +57,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Operations", Doc: "Work that goes on after the answer."},
 		{Name: "Files", Doc: "Stored files and links to them."},
 	}
+	c.Examples = examples()
 	c.Fields = map[string]string{}
 	for line := range strings.Lines(fieldWords) {
 		name, doc, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -55,3 +65,14 @@ func withDescription(c api.Config) api.Config {
 	}
 	return c
 }
+
+// examples reads the file of the examples; a test reads it too.
+var examples = sync.OnceValue(func() map[string]api.Example {
+	decoder := json.NewDecoder(bytes.NewReader(examplesFile))
+	decoder.UseNumber()
+	var out map[string]api.Example
+	if err := decoder.Decode(&out); err != nil {
+		panic(err)
+	}
+	return out
+})

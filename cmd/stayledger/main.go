@@ -121,7 +121,8 @@ func (c *migrateCmd) Run(r *runContext) error {
 }
 
 type openapiCmd struct {
-	JSON bool `help:"As JSON instead of YAML."`
+	JSON   bool `help:"As JSON instead of YAML." xor:"form"`
+	JSON30 bool `name:"json30" help:"As JSON in OpenAPI 3.0, for older tools." xor:"form"`
 }
 
 // Run prints the description; it needs no database.
@@ -131,8 +132,11 @@ func (c *openapiCmd) Run(*runContext) error {
 		return err
 	}
 	out := d.YAML
-	if c.JSON {
+	switch {
+	case c.JSON:
 		out = d.JSON
+	case c.JSON30:
+		out = d.JSON30
 	}
 	_, err = os.Stdout.Write(out)
 	return err

@@ -141,21 +141,37 @@ func nameOf(status int, conditions []*apierr.Error) string {
 	return name
 }
 
-// orderOf tells the order in which conditions are checked.
+// orderOf tells the order in which conditions of several statuses are checked. Those of one status stand in their order with its answer, so they are
+// named here only where the status comes several times.
 func orderOf(conditions []*apierr.Error) string {
-	if len(conditions) == 0 {
-		return ""
+	type run struct {
+		status int
+		labels []string
 	}
-	parts := make([]string, len(conditions))
-	for i, c := range conditions {
-		parts[i] = strconv.Itoa(statusOf(c))
-		if c.Reason() != "" {
-			parts[i] += " `" + string(c.Reason()) + "`"
-		} else if c.Code() != apierr.CodeNotFound && c.Code() != apierr.CodeBadRequest {
-			parts[i] += " `" + string(c.Code()) + "`"
+	var runs []run
+	times := map[int]int{}
+	for _, c := range conditions {
+		status := statusOf(c)
+		if len(runs) == 0 || runs[len(runs)-1].status != status {
+			runs = append(runs, run{status: status})
+			times[status]++
+		}
+		last := &runs[len(runs)-1]
+		if label := "`" + labelOf(c) + "`"; !slices.Contains(last.labels, label) {
+			last.labels = append(last.labels, label)
 		}
 	}
-	return "Fails with " + strings.Join(slices.Compact(parts), ", ") + "."
+	if len(runs) < 2 {
+		return ""
+	}
+	parts := make([]string, len(runs))
+	for i, r := range runs {
+		parts[i] = strconv.Itoa(r.status)
+		if times[r.status] > 1 {
+			parts[i] += " (" + strings.Join(r.labels, ", ") + ")"
+		}
+	}
+	return "Order of failures: " + strings.Join(parts, ", ") + "."
 }
 
 var (
@@ -206,5 +222,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
 	}
-	op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
+	if !strings.Contains(op.Description, "Failures in order") { // which tells it with what each is about
+		op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
+	}
 }

@@ -1,6 +1,11 @@
 package api
 
-import "strings"
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // downgrade rewrites 3.1 as 3.0.3: null becomes the keyword nullable, and what 3.0 has no word for goes.
 func downgrade(asJSON []byte) ([]byte, error) {
@@ -9,51 +14,124 @@ func downgrade(asJSON []byte) ([]byte, error) {
 		return nil, err
 	}
 	schemas := inside(inside(root, "components"), "schemas")
-	var typeOf func(s tree) any
-	typeOf = func(s tree) any {
-		if ref, ok := s["$ref"].(string); ok {
-			return typeOf(inside(schemas, strings.TrimPrefix(ref, refPrefix)))
-		}
-		for _, word := range []string{"allOf", "anyOf"} {
-			if options, ok := s[word].([]any); ok {
-				first, _ := options[0].(tree)
-				return typeOf(first)
-			}
-		}
-		if types, ok := s["type"].([]any); ok {
-			return types[0]
-		}
-		return s["type"]
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		spellNull(schemas, schemas[name], true)
 	}
-	downgradeNode(root, typeOf)
+	spellNull(schemas, inside(root, "paths"), false)
+	dropUnused(root, schemas)
+	downgradeNode(root)
 	root["openapi"] = "3.0.3"
 	return encodeTree(root)
 }
 
-func downgradeNode(node any, typeOf func(s tree) any) {
-	switch n := node.(type) {
-	case []any:
-		for i := range n {
-			downgradeNode(n[i], typeOf)
+// spellNull lets the types of what may be a component or null have null among them: in 3.0 null is allowed by the schema that has the type, not beside a
+// reference to it. An object gets a component of its own for that, unless the node is one.
+func spellNull(schemas tree, node any, component bool) {
+	list, _ := node.([]any)
+	for _, one := range list {
+		spellNull(schemas, one, false)
+	}
+	n, _ := node.(tree)
+	for word, one := range n {
+		if _, given := one.([]any); word != "examples" || !given {
+			spellNull(schemas, one, false)
 		}
-	case tree:
-		for _, v := range n {
-			downgradeNode(v, typeOf)
+	}
+	options, _ := n["anyOf"].([]any)
+	if len(options) != 2 || !reflect.DeepEqual(options[1], tree{"type": "null"}) {
+		return
+	}
+	delete(n, "anyOf")
+	one, _ := options[0].(tree)
+	orNull := withNull(schemas, one)
+	ref, _ := one["$ref"].(string)
+	if orNull["properties"] == nil || component || ref == "" {
+		for word, value := range orNull {
+			if n[word] == nil {
+				n[word] = value
+			}
 		}
-		downgradeSchema(n, typeOf)
+		return
+	}
+	name := strings.TrimPrefix(ref, refPrefix) + "OrNull"
+	if there, taken := schemas[name].(tree); taken && there["properties"] == nil && there["anyOf"] == nil {
+		name = strings.TrimPrefix(ref, refPrefix) + "ValueOrNull"
+	}
+	if schemas[name] == nil {
+		schemas[name] = orNull
+	}
+	n["$ref"] = refPrefix + name
+}
+
+// dropUnused takes away the schemas that nothing refers to any more, and then those that only they referred to.
+func dropUnused(root, schemas tree) {
+	for before := -1; before != len(schemas); {
+		before = len(schemas)
+		used := map[string]bool{}
+		var note func(node any)
+		note = func(node any) {
+			switch n := node.(type) {
+			case []any:
+				for _, one := range n {
+					note(one)
+				}
+			case tree:
+				if ref, ok := n["$ref"].(string); ok {
+					used[strings.TrimPrefix(ref, refPrefix)] = true
+				}
+				for _, one := range n {
+					note(one)
+				}
+			}
+		}
+		note(root)
+		maps.DeleteFunc(schemas, func(name string, _ any) bool { return !used[name] })
 	}
 }
 
-func downgradeSchema(n tree, typeOf func(s tree) any) {
+// withNull is a copy of a schema, of what it refers to with what it says beside, that allows null.
+func withNull(schemas, s tree) tree {
+	out := tree{}
+	if ref, ok := s["$ref"].(string); ok {
+		out = withNull(schemas, inside(schemas, strings.TrimPrefix(ref, refPrefix)))
+	}
+	for word, value := range s {
+		switch word {
+		case "$ref", "examples":
+		case "enum":
+			values, _ := value.([]any)
+			out[word] = append(slices.Clone(values), nil)
+		case "type":
+			if _, several := value.([]any); !several {
+				value = []any{value, "null"}
+			}
+			out[word] = value
+		default:
+			out[word] = value
+		}
+	}
+	return out
+}
+
+func downgradeNode(node any) {
+	switch n := node.(type) {
+	case []any:
+		for i := range n {
+			downgradeNode(n[i])
+		}
+	case tree:
+		for word, v := range n {
+			if _, given := v.([]any); word != "examples" || !given {
+				downgradeNode(v)
+			}
+		}
+		downgradeSchema(n)
+	}
+}
+
+func downgradeSchema(n tree) {
 	if types, ok := n["type"].([]any); ok && len(types) == 2 {
 		n["type"], n["nullable"] = types[0], true
-	}
-	if options, ok := n["anyOf"].([]any); ok && len(options) == 2 {
-		if null, ok := options[1].(tree); ok && null["type"] == "null" {
-			delete(n, "anyOf")
-			one, _ := options[0].(tree)
-			n["allOf"], n["nullable"], n["type"] = []any{one}, true, typeOf(one)
-		}
 	}
 	if ref, ok := n["$ref"].(string); ok && len(n) > 1 {
 		delete(n, "$ref")

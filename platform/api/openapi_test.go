@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +14,8 @@ import (
 	validator "github.com/pb33f/libopenapi-validator"
 
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
 )
 
 func TestTheDescriptionIsValid(t *testing.T) {
@@ -202,14 +207,145 @@ func TestAnswersAreHeldToTheDescription(t *testing.T) {
 	}
 }
 
+// An example that nothing can show is refused, as is a second one of a schema.
+func TestExamplesBelongToBodies(t *testing.T) {
+	t.Parallel()
+	type body struct{ Name string }
+	type input struct{ Body body }
+	type named struct{ Name string }
+	answer := func(context.Context, *db.DB, db.Scope, *input) (*named, error) { return &named{}, nil }
+	silent := func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }
+	show := func(examples map[string]api.Example) (string, error) {
+		d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Examples: examples}, []api.Endpoint{
+			api.External(api.Endpoint{Method: http.MethodPost, Path: "/one", ID: "one", Public: true}, answer),
+			api.External(api.Endpoint{Method: http.MethodPost, Path: "/two", ID: "two", Public: true}, answer),
+			api.External(api.Endpoint{Method: http.MethodPost, Path: "/none", ID: "none", Public: true}, silent),
+		}).OpenAPI()
+		return string(d.JSON) + string(d.JSON30), err
+	}
+	ann, ben := map[string]any{"Name": "Ann"}, map[string]any{"Name": "Ben"}
+	for name, c := range map[string]struct {
+		examples map[string]api.Example
+		ok       bool
+	}{
+		"a request and an answer": {map[string]api.Example{"one": {Request: ann, Answer: ben}}, true},
+		"the same twice":          {map[string]api.Example{"one": {Request: ann}, "two": {Request: ann}}, true},
+		"two of a schema":         {map[string]api.Example{"one": {Request: ann}, "two": {Request: ben}}, false},
+		"no such operation":       {map[string]api.Example{"three": {Request: ann}}, false},
+		"no body":                 {map[string]api.Example{"none": {Request: ann}}, false},
+		"no answer":               {map[string]api.Example{"none": {Answer: ann}}, false},
+	} {
+		text, err := show(c.examples)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Count(text, `"Ann"`) != map[bool]int{true: 2}[c.ok] {
+			t.Errorf("%s: the example stands %d times in the two forms", name, strings.Count(text, `"Ann"`))
+		}
+	}
+}
+
+// In 3.0 null is allowed where the type stands: a validator refuses it beside a reference to what has a type without it.
+func TestNullIn30StandsWithItsType(t *testing.T) {
+	t.Parallel()
+	d, err := newTeam(t).Server().OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root any
+	if err := json.Unmarshal(d.JSON30, &root); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	var walk func(node any)
+	walk = func(node any) {
+		switch n := node.(type) {
+		case []any:
+			for _, one := range n {
+				walk(one)
+			}
+		case map[string]any:
+			values, listed := n["enum"].([]any)
+			switch {
+			case n["nullable"] == nil:
+			case n["type"] == nil || n["allOf"] != nil || n["$ref"] != nil || listed && !slices.Contains(values, nil):
+				t.Errorf("null is not allowed by %v", n)
+			default:
+				found++
+			}
+			for _, one := range n {
+				walk(one)
+			}
+		}
+	}
+	walk(root)
+	if found == 0 {
+		t.Error("nothing may be null")
+	}
+}
+
+// An operation tells the order of its failures where their answers do not: those of one status stand in their order with its answer.
+func TestOrderOfFailures(t *testing.T) {
+	t.Parallel()
+	broken, gone := apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "It is in use"), apierr.New(apierr.CodeConflict, "", "It is gone")
+	late := apierr.New(apierr.CodeBadRequest, apierr.ReasonAlreadyPaid, "It is late")
+	answer := func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }
+	for _, c := range []struct {
+		doc    string
+		errors apierr.List
+		want   string
+	}{
+		{"Does it.", nil, "Does it."},
+		{"Does it.", apierr.List{broken, late}, "Does it."},
+		{"Does it.", apierr.List{gone, broken, late}, "Does it. Order of failures: 409, 400."},
+		{"", apierr.List{broken, gone, late}, "Order of failures: 400 (`accountInUse`), 409, 400 (`alreadyPaid`)."},
+		{"Failures in order: 409; 400.", apierr.List{gone, broken}, "Failures in order: 409; 400."},
+	} {
+		d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, []api.Endpoint{
+			api.External(api.Endpoint{Method: http.MethodPost, Path: "/one", ID: "one", Public: true, Doc: c.doc, Errors: c.errors}, answer),
+		}).OpenAPI()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root struct {
+			Paths map[string]map[string]struct {
+				Description string
+				Responses   map[string]struct{ Description string }
+			}
+		}
+		if err := json.Unmarshal(d.JSON, &root); err != nil {
+			t.Fatal(err)
+		}
+		one := root.Paths["/one"]["post"]
+		if one.Description != c.want {
+			t.Errorf("%q, want %q", one.Description, c.want)
+		}
+		if told := one.Responses["400"].Description; slices.Contains(c.errors, apierr.Listed(late)) && !strings.Contains(told, "`accountInUse`: It is in use. `alreadyPaid`: It is late.") {
+			t.Errorf("%q: 400 says %q", c.want, told)
+		}
+	}
+}
+
+// What a refusal names as the place of the declared parameters is there in the description as it is published.
 func TestSchemaLocationsExist(t *testing.T) {
 	t.Parallel()
-	at := description(t)
+	d, err := newTeam(t).Server().OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root any
+	if err := json.Unmarshal(d.JSON, &root); err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range toys() {
-		path := strings.TrimPrefix(api.SchemaLocation(&e), "#/paths/")
-		template, method, _ := strings.Cut(path, "/")
-		if at("paths."+template+"."+method) == nil {
-			t.Errorf("%s does not exist", api.SchemaLocation(&e))
+		node := root
+		for step := range strings.SplitSeq(strings.TrimPrefix(api.SchemaLocation(&e), "#/"), "/") {
+			in, _ := node.(map[string]any)
+			node = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		}
+		op, _ := node.(map[string]any)
+		if _, is := op["parameters"].([]any); !is {
+			t.Errorf("%s has no parameters", api.SchemaLocation(&e))
 		}
 	}
 }

@@ -26,6 +26,9 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
+	if err = p.exemplify(s.Examples); err != nil {
+		return d, err
+	}
 	p.share()
 	if d.JSON, err = encodeTree(p.root); err != nil {
 		return d, err

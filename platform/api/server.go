@@ -59,6 +59,8 @@ type Config struct {
 	Title, Description string
 	// Tags describe the groups of endpoints, in the order in which they are published.
 	Tags []Tag
+	// Examples are bodies of the published description, by the id of the operation.
+	Examples map[string]Example
 	// Fields describe properties of the published schemas that say nothing of themselves, by their names or as schema.name.
 	Fields map[string]string
 }

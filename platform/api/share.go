@@ -139,7 +139,8 @@ func formNames(form tree) []string {
 	return []string{name}
 }
 
-// liftParameters says once for a path what all of its methods take.
+// liftParameters says once for a path what all of its methods take in the path and in headers. Parameters of the query stay where refusals of undeclared
+// ones point to: with their operation, which has a list of them even when it takes none.
 func (p *publication) liftParameters() {
 	among := func(list []any) func(any) bool {
 		return func(one any) bool {
@@ -152,23 +153,22 @@ func (p *publication) liftParameters() {
 		for i, method := range slices.Sorted(maps.Keys(item)) {
 			taken, _ := inside(item, method)["parameters"].([]any)
 			if i == 0 {
-				common = slices.Clone(taken)
+				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool { return p.named("parameters", one)["in"] == "query" })
 			}
 			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })
 		}
-		if len(common) == 0 || len(item) == 1 {
-			continue
-		}
+		lifted := len(item) > 1 && len(common) > 0
 		for method := range item {
 			op := inside(item, method)
-			taken, _ := op["parameters"].([]any)
-			if own := slices.DeleteFunc(taken, among(common)); len(own) > 0 {
-				op["parameters"] = own
-			} else {
-				delete(op, "parameters")
+			own, _ := op["parameters"].([]any)
+			if lifted {
+				own = slices.DeleteFunc(own, among(common))
 			}
+			op["parameters"] = append([]any{}, own...) // an empty list, not null
 		}
-		item["parameters"] = common
+		if lifted {
+			item["parameters"] = common
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ package reference
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Document is a description in the order and words of the pages.
@@ -56,8 +54,8 @@ type Content struct {
 	Schema   *Field
 	// Example is what such a body looks like, as indented JSON; empty for files.
 	Example string
-	// given says that the example stands in the description.
-	given bool
+	// Shown says that the example stands in the description.
+	Shown bool
 }
 
 // Answer is what an operation can answer with one status, as "404", or with the statuses of a class, as "5XX".
@@ -171,8 +169,8 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 		if o.Body, err = d.content(body, requestExample); err != nil {
 			return nil, err
 		}
-		if err = o.body(body); err != nil {
-			return nil, err
+		if o.Body != nil {
+			o.Body.Optional = !body.flag("required")
 		}
 	}
 	for _, status := range slices.Sorted(maps.Keys(n.child("responses"))) {
@@ -188,32 +186,6 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 	}
 	o.Request = request(o)
 	return o, nil
-}
-
-//go:embed bodies.json
-var bodiesFile []byte
-
-// bodies are examples of bodies that must have more than their schema can demand, by operation. One that the description gives goes first.
-var bodies = sync.OnceValues(func() (map[string]any, error) {
-	var out map[string]any
-	err := json.Unmarshal(bodiesFile, &out)
-	return out, err
-})
-
-// body completes the body of the operation.
-func (o *Operation) body(n node) error {
-	if o.Body == nil {
-		return nil
-	}
-	o.Body.Optional = !n.flag("required")
-	own, err := bodies()
-	if err != nil {
-		return fmt.Errorf("read the examples of bodies: %w", err)
-	}
-	if value, has := own[o.ID]; has && !o.Body.given {
-		o.Body.Example, err = indented(o.Body.Schema.ordered(value))
-	}
-	return err
 }
 
 // callers says which credentials may call the operation, as the description's security and its extensions tell it.
@@ -256,7 +228,7 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 		return Parameter{}, err
 	}
 	f.About, f.Required, f.Deprecated = cmp.Or(n.text("description"), f.About), n.flag("required"), n.flag("deprecated") || f.Deprecated
-	if f.sample, _, err = d.example(n, f.sample); err != nil {
+	if f.sample, err = d.example(n, f.sample); err != nil {
 		return Parameter{}, err
 	}
 	if strings.HasPrefix(f.Type, "list of ") {
@@ -333,9 +305,10 @@ func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 	if c.Schema, err = d.field("", media.child("schema"), nil); err != nil {
 		return nil, err
 	}
-	if c.Schema.sample, c.given, err = d.example(media, c.Schema.sample); err != nil {
+	if c.Schema.sample, err = d.example(media, c.Schema.sample); err != nil {
 		return nil, err
 	}
+	c.Shown = c.Schema.sample != nil
 	if c.Type == "application/json" {
 		c.Example, err = indented(sample(c.Schema))
 	}

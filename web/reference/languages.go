@@ -46,7 +46,7 @@ func request(o *Operation) Request {
 		case p.In == "query" && p.Required:
 			r.Query = append(r.Query, Value{Name: p.Name, Text: text(p.example(true))})
 		case p.In == "header" && (p.Required || p.Name == "Idempotency-Key"):
-			r.Headers = append(r.Headers, Value{Name: p.Name, Text: sampleID(o.ID)})
+			r.Headers = append(r.Headers, Value{Name: p.Name, Text: SampleID(o.ID)})
 		}
 	}
 	if o.Body == nil {
@@ -56,11 +56,14 @@ func request(o *Operation) Request {
 	switch r.Type {
 	case "application/json":
 	case "multipart/form-data":
+		given, _ := o.Body.Schema.sample.(map[string]any)
 		for _, f := range o.Body.Schema.Fields {
-			if f.format == "binary" {
-				r.Form = append(r.Form, Value{Name: f.Name, Text: "invoice.pdf", File: true})
-			} else if f.Required {
-				r.Form = append(r.Form, Value{Name: f.Name, Text: text(f.example(true))})
+			value, has := given[f.Name]
+			if !has && f.Required {
+				value = f.example(true)
+			}
+			if value != nil {
+				r.Form = append(r.Form, Value{Name: f.Name, Text: text(value), File: f.format == "binary"})
 			}
 		}
 	default:

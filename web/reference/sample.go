@@ -12,22 +12,21 @@ import (
 	"strings"
 )
 
-// example is what the description itself gives as an example of a schema, a parameter or a body, and whether it gives one; otherwise is without. It fails on
-// a reference that leads nowhere.
-func (d *Document) example(n node, otherwise any) (any, bool, error) {
+// example is what the description itself gives as an example of a schema, a parameter or a body; otherwise is without. It fails on a reference that leads
+// nowhere.
+func (d *Document) example(n node, otherwise any) (any, error) {
 	if one, has := n["example"]; has {
-		return one, true, nil
+		return one, nil
 	}
 	if list, is := n["examples"].([]any); is && len(list) > 0 {
-		return list[0], true, nil
+		return list[0], nil
 	}
 	named := n.child("examples")
 	if len(named) == 0 {
-		return otherwise, false, nil
+		return otherwise, nil
 	}
 	first, err := d.resolve(named.child(slices.Sorted(maps.Keys(named))[0]))
-	one, has := first["value"]
-	return one, has, err
+	return first["value"], err
 }
 
 // answerExample fills every field; requestExample only those that a request must have, or one when there is none of these.
@@ -87,8 +86,6 @@ func indented(v any) (string, error) {
 
 func (f *Field) example(request bool) any {
 	switch {
-	case f.sample != nil && f.kind != "object":
-		return f.sample
 	case f.sample != nil:
 		return f.ordered(f.sample)
 	case f.kind == "array":
@@ -122,6 +119,13 @@ func (f *Field) named(list string) *Field {
 
 // ordered gives an example of the description the order in which the fields are listed.
 func (f *Field) ordered(value any) any {
+	if list, is := value.([]any); is && f.items != nil {
+		out := make([]any, len(list))
+		for i, one := range list {
+			out[i] = f.items.ordered(one)
+		}
+		return out
+	}
 	given, is := value.(map[string]any)
 	if !is {
 		return value
@@ -212,7 +216,7 @@ func (f *Field) text() string {
 	late := strings.HasPrefix(name, "end") || strings.HasSuffix(name, "to") || strings.Contains(name, "checkout") || strings.HasSuffix(name, "endat")
 	switch f.format {
 	case "uuid", "uuid-filter", "reference-filter":
-		return sampleID(f.Name)
+		return SampleID(f.Name)
 	case "date", "date-boundary":
 		if late {
 			return "2026-01-31"
@@ -237,7 +241,7 @@ func (f *Field) text() string {
 	}
 	known := map[string]string{
 		"name": "Beach House", "currency": "usd", "description": "Cleaning in January", "message": "Not found", "address": "1 Ocean Drive", "url": "https://example.com/", "uniqueref": "ref-1",
-		"code": "4000", "region": "us", "filename": "invoice.pdf", "contenttype": "application/pdf", "timezone": "America/New_York", "x-request-id": "0198c3a2", "idempotency-key": sampleID("Idempotency-Key"),
+		"code": "4000", "region": "us", "filename": "invoice.pdf", "contenttype": "application/pdf", "timezone": "America/New_York", "x-request-id": "0198c3a2", "idempotency-key": SampleID("Idempotency-Key"),
 	}
 	if text, has := known[name]; has {
 		return text
@@ -249,8 +253,8 @@ func (f *Field) text() string {
 	return strings.TrimSpace(words)
 }
 
-// sampleID is an identifier that is the same for the same name wherever it stands.
-func sampleID(name string) string {
+// SampleID is the identifier by which examples speak of what has a name, such as listingId: the same wherever the name stands.
+func SampleID(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "s"), "Id")
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name))

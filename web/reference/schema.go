@@ -124,7 +124,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 		f.Values = []string{constant}
 	}
 	f.kind = kind(n)
-	if f.sample, _, err = d.example(n, nil); err != nil {
+	if f.sample, err = d.example(n, nil); err != nil {
 		return nil, err
 	}
 	f.bound(n)

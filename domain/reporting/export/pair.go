@@ -61,7 +61,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 	post := base
 	post.Method, post.ID, post.Summary, post.Status = http.MethodPost, "queue"+p.ID, p.Summary+", in the background", http.StatusAccepted
 	post.Errors = p.Errors
-	post.Doc = p.Doc + " Starts an operation of type export; once that is completed, its file resource has the address of the file."
+	post.Doc = "Makes the file of " + get.ID + " in an operation of type export; once that is completed, its file resource has the address of the file."
 	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *Q) (*operation.Acknowledgement, error) {
 		s := PQ(in).selector()
 		if err := p.check(ctx, tx, s); err != nil {

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Example is a body that an operation takes, one that it answers a success with, or both, as decoded JSON. It stands with the schema of the body, so
+// that operations which share a schema share its example.
+type Example struct{ Request, Answer any }
+
+// exemplify puts the examples into the schemas of their bodies. It fails on an operation that does not exist or has no such body, and on two
+// examples of one schema.
+func (p *publication) exemplify(examples map[string]Example) error {
+	bodies := map[string]Example{}
+	p.operations(func(op tree) {
+		bodies[fmt.Sprint(op["operationId"])] = Example{Request: bodyOf(op["requestBody"]), Answer: bodyOf(success(op))}
+	})
+	for _, id := range slices.Sorted(maps.Keys(examples)) {
+		for what, of := range map[string][2]any{"takes": {examples[id].Request, bodies[id].Request}, "answers": {examples[id].Answer, bodies[id].Answer}} {
+			example, body := of[0], p.named("schemas", of[1])
+			switch {
+			case example == nil:
+			case body == nil:
+				return fmt.Errorf("there is an example of what %s %s, but it %s no body", id, what, what)
+			case body["examples"] != nil && !reflect.DeepEqual(body["examples"], []any{example}):
+				return fmt.Errorf("the schema of what %s %s has an example already", id, what)
+			default:
+				body["examples"] = []any{example}
+			}
+		}
+	}
+	return nil
+}
+
+// success is the answer with the lowest status, which is one of success.
+func success(op tree) any {
+	responses := inside(op, "responses")
+	return responses[slices.Min(slices.Collect(maps.Keys(responses)))]
+}
+
+// bodyOf is the schema of a body of a request or an answer, nil when there is none or when it is a file.
+func bodyOf(holder any) any {
+	h, _ := holder.(tree)
+	content, _ := h["content"].(tree)
+	for _, kind := range []string{"application/json", "multipart/form-data"} {
+		if media, ok := content[kind].(tree); ok {
+			return media["schema"]
+		}
+	}
+	return nil
+}
+
+// named is a part of the description of a kind, such as schemas, or what it refers to.
+func (p *publication) named(kind string, part any) tree {
+	one, _ := part.(tree)
+	if ref, ok := one["$ref"].(string); ok {
+		return inside(p.component(kind), ref[strings.LastIndex(ref, "/")+1:])
+	}
+	return one
+}
