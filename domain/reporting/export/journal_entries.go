@@ -101,7 +101,8 @@ func journalEntriesCSV() Declaration[entrySelection] {
 			"Without `ledger` the historical ledger is left out, without `status` inactive entries are.",
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "journal-entries",
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (Size, error) {
-			return countEntries(ctx, tx, report.EntryQuery(s.Selection))
+			all, err := report.SumEntries(ctx, tx, s.Selection)
+			return Size{Rows: all.Count}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *Sink) error {
 			return writeEntries(ctx, tx, out, entryList{report.EntryQuery(s.Selection), s.Columns, string(s.Sort), !s.Indexed()})

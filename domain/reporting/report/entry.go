@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -82,16 +81,9 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 		}
 		return out, nil
 	}
-	type sums struct {
-		Count int64
-		EntryTotals
-	}
-	all, err := db.Get[sums](ctx, tx, `
-		select count(*) as count, coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0)::bigint as debit,
-			coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0)::bigint as credit
-		from ledger_entry e where `+strings.Join(q.Where, " and "), q.Args)
+	all, err := SumEntries(ctx, tx, in.Selection)
 	if err != nil {
-		return nil, fmt.Errorf("add up journal entries: %w", err)
+		return nil, err
 	}
 	out.Pagination, out.Totals = in.Of(all.Count), all.EntryTotals
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -42,7 +43,25 @@ type Sort string
 func (Sort) Enum() []string { return sorts.Enum() }
 
 // keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the two are joined.
-type keyFilter struct{ page.Query }
+type keyFilter struct {
+	page.Query
+
+	// first and last are the months that the conditions leave; nil where they leave all.
+	first, last *day.Day
+	// saved leaves drafts out.
+	saved bool
+}
+
+// within narrows to the months from the one of a day to the one of another; the zero Day is no end.
+func (k *keyFilter) within(first, last day.Day) {
+	first, last = first.FirstOfMonth(), last.FirstOfMonth()
+	if !first.IsZero() && (k.first == nil || first.After(*k.first)) {
+		k.first = &first
+	}
+	if !last.IsZero() && (k.last == nil || last.Before(*k.last)) {
+		k.last = &last
+	}
+}
 
 func (k *keyFilter) sql() string {
 	if len(k.Where) == 0 {
@@ -56,12 +75,18 @@ func (f *Filter) keys() keyFilter {
 	k.IDs("ownership_period_id = any(?)", f.PeriodIDs)
 	k.IDs("ownership_period_id = any(?)", f.OwnershipPeriodIDs)
 	k.IDs("listing_id = any(?)", f.ListingIDs)
-	k.Narrow("extract(year from start_at) = ?", f.Year)
+	if k.Narrow("extract(year from start_at) = ?", f.Year); f.Year != nil {
+		year := int(*f.Year)
+		k.within(day.Month{Year: year, Month: time.January}.First(), day.Month{Year: year, Month: time.December}.First())
+	}
 	if f.Month != nil {
 		k.Days("start_at", day.Span{First: f.Month.First(), Last: f.Month.Last()}, nil)
+		k.within(f.Month.First(), f.Month.Last())
 	}
 	k.Narrow("currency = ?", strings.ToLower(f.Currency))
-	k.Dates("start_at", f.Dates)
+	if k.Dates("start_at", f.Dates); !f.DateRange.IsZero() {
+		k.within(f.DateRange.First, f.DateRange.Last)
+	}
 	return k
 }
 
@@ -83,6 +108,7 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 		}
 		k.Narrow("("+keyName+" = any(?)) is not true", names(at))
 	}
+	k.saved = f.Status != "" && f.Status != Draft
 	q := queryOf(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
 	if f.Search != "" {
@@ -112,6 +138,9 @@ func names(at []key) []string {
 // named restricts to the given statements.
 func (k *keyFilter) named(at []key) {
 	_, _, starts := columns(at)
+	if len(starts) > 0 {
+		k.within(slices.MinFunc(starts, day.Day.Compare), slices.MaxFunc(starts, day.Day.Compare))
+	}
 	k.And("start_at = any(@key_starts)", db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))})
 	k.And(keyName+" = any(@key_names)", db.Args{"key_names": names(at)})
 }
@@ -136,9 +165,9 @@ func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 	if args == nil {
 		args = db.Args{}
 	}
-	args["team"], args["this_month"] = tx.Team, day.Of(tx.Now).FirstOfMonth()
+	args["team"], args["this_month"], args["first_month"], args["last_month"] = tx.Team, day.Of(tx.Now).FirstOfMonth(), k.first, k.last
 	q := page.Query{
-		Columns: rowColumns, From: rowTables(k.sql()), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
+		Columns: rowColumns, From: rowTables(k), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
 		Sorts: sorts,
 	}
 	if tx.Actor.Owner != nil {

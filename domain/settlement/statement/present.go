@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/layout"
@@ -173,15 +174,48 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	if err != nil {
 		return nil, err
 	}
-	rows, err := page.List[row](ctx, tx, q, p, f.Sort)
+	at, total, err := pageOf(ctx, tx, q, p, f.Sort)
 	if err != nil {
 		return nil, err
 	}
-	statements, err := present(ctx, tx, rows.Data, asOwner || tx.Actor.Owner != nil)
+	rows, err := rowsOf(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
-	return &page.Page[Statement]{Data: statements, Pagination: rows.Pagination}, nil
+	statements, err := present(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+	if err != nil {
+		return nil, err
+	}
+	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
+}
+
+// pageOf names the statements of a page of a query, in their order, and counts all that it selects. They are told by rowsOf, so that what is not
+// on the page costs its name alone.
+func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
+	type counted struct {
+		key
+		Total int64
+	}
+	args := maps.Clone(q.Args)
+	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
+	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
+	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list statements: %w", err)
+	}
+	if len(found) == 0 {
+		if p.Rows() == 0 {
+			return nil, 0, nil
+		}
+		// Behind the last page.
+		_, total, err := pageOf(ctx, tx, q, page.Params{Limit: 1}, sort)
+		return nil, total, err
+	}
+	at := make([]key, len(found))
+	for i := range found {
+		at[i] = found[i].key
+	}
+	return at, found[0].Total, nil
 }
 
 func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {

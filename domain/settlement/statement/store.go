@@ -88,12 +88,41 @@ const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.li
 	coalesce(g.imported, false) as imported, g.published_at,
 	(select statement_start_at from team where id = @team) as statements_from`
 
+// keyTables are the statements of the keys @periods, @currencies and @starts, as rowTables are all.
+const keyTables = `(
+	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
+		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
+	from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)
+	join listing_ownership_period o on o.team_id = @team and o.id = k.ownership_period_id
+	left join statement s on s.team_id = @team and s.ownership_period_id = k.ownership_period_id and s.currency = k.currency and s.start_at = k.start_at
+	) g
+	join listing l on l.team_id = @team and l.id = g.listing_id
+	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
+
+// rowsOf are the rows of statements that a query has found, in their order. A statement that is not saved is taken for a draft.
+func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
+	if len(at) == 0 {
+		return nil, nil
+	}
+	periods, currencies, starts := columns(at)
+	rows, err := db.Select[row](ctx, tx, "select "+rowColumns+" from "+keyTables+" order by g.place",
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
+	if err != nil {
+		return nil, fmt.Errorf("read statements: %w", err)
+	}
+	return rows, nil
+}
+
 // rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
 // or of the team's statements to the current month, or to the end of the period: from its first and to its last entry when these are outside, so
 // that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well. A chain exists for the listing's default currency and every other that the owners
 // have entries in. Which listings have others is read from the month balances, which are far fewer than the entries, and only when the team
-// has more than one currency at all. A month that an imported statement reaches into has no draft: what the owners earned then was told.
-func rowTables(keys string) string {
+// has more than one currency at all. No month before @first_month and after @last_month is looked at, where they are given. A month that an imported statement reaches into has no draft: what the owners earned then was told.
+func rowTables(k *keyFilter) string {
+	keys, drafts := k.sql(), ""
+	if k.saved {
+		drafts = "false and "
+	}
 	return `(
 	with recursive booked (ledger, currency) as (
 		select x.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = x.ledger)
@@ -122,16 +151,16 @@ func rowTables(keys string) string {
 			from chains c
 			join team t on t.id = @team
 			cross join lateral generate_series(
-				coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
+				greatest(@first_month::date::timestamp, coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
 						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
 							where c.start_at is not null and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
 					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id),
-					@this_month::date::timestamp),
-				case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
+					@this_month::date::timestamp)),
+				least(@last_month::date::timestamp, case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
 					date_trunc('month', (c.end_at - 1)::timestamp),
-					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end,
+					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end),
 				interval '1 month') m (month)
-		) d where ` + keys + ` and not exists (select from imported i
+		) d where ` + drafts + keys + ` and not exists (select from imported i
 			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
 	)
 	select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
@@ -207,10 +236,11 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	}
 	var k keyFilter
 	k.And("start_at = any(@months)", db.Args{"months": months})
+	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
 	q := queryOf(tx, &k)
-	drafts, err := db.Select[key](ctx, tx, "select g.ownership_period_id, g.currency, g.start_at from "+q.From+" where g.id is null", db.Args{
-		"team": tx.Team, "this_month": q.Args["this_month"], "months": months,
-	})
+	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
+	q.And("g.id is null", nil)
+	drafts, err := db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("find drafts: %w", err)
 	}
