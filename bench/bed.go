@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,24 +20,21 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stayledger/domain/activity/fee"
-	"stayledger/domain/activity/journal"
-	"stayledger/domain/activity/reservation"
+	"stayledger/app"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/reporting/export"
-	"stayledger/domain/reporting/report"
-	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/team"
 	"stayledger/migrations"
 	"stayledger/platform/api"
+	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/platform/pgserver"
+	"stayledger/platform/seal"
 )
 
 // connections of the service and of the bare code, each; it is the default of the service.
@@ -55,20 +53,22 @@ func (t tenant) scope(tx *db.DB) db.Scope {
 
 // bed is what the measurements run on: the service as app assembles it, and a bare server on the same database.
 type bed struct {
-	folder   string
-	server   *pgserver.Server
-	db       *db.DB
-	bare     *pgxpool.Pool // sees the rows of the large team
-	log      *os.File
-	large    tenant
-	small    tenant
-	entries  int      // of the largest ledger
-	books    []tenant // those of ledgers, once they are filled
-	ours     string   // address of the service
-	bareHTTP string   // address of the bare server
-	exports  *export.Exports
-	stop     context.CancelFunc
-	closed   sync.WaitGroup
+	folder    string
+	server    *pgserver.Server
+	db        *db.DB
+	bare      *pgxpool.Pool // sees the rows of the large team
+	log       *os.File
+	large     tenant
+	small     tenant
+	dailyRows []int      // sizes of the teams of the section daily
+	dailyOnly []string   // what of it is measured
+	entries   int        // of the largest ledger
+	books     []tenant   // those of ledgers, once they are filled
+	ours      string     // address of the service
+	bareHTTP  string     // address of the bare server
+	parts     parts.Part // of the whole service
+	stop      context.CancelFunc
+	closed    sync.WaitGroup
 
 	settled atomic.Int64 // no-op operations completed
 	started chan startedJob
@@ -147,7 +147,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return fmt.Errorf("open the log: %w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(b.log, nil))
-	if err := b.openExports(); err != nil {
+	if err := b.assemble(); err != nil {
 		return err
 	}
 	w := job.NewWorker(job.Config{
@@ -161,25 +161,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 	b.db.SetOnQueued(waker.Wake)
 	b.closed.Go(func() { waker.Run(working) })
 
-	gate := access.NewGate(access.Config{DB: b.db, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
-	b.closed.Go(func() { gate.Watch(working) })
-	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "request_seconds"}, []string{"endpoint", "status"})
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	service := api.NewServer(api.Config{
-		DB: b.db, Log: log, Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: key, PublicURL: "http://127.0.0.1",
-		Observe: func(endpoint string, status int, took time.Duration) {
-			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
-		},
-		Title: "bench", Description: "Operations and an endpoint that starts one.",
-	}, append(slices.Concat(
-		operation.Part(keep).Endpoints, reservation.Part().Endpoints, fee.Part().Endpoints, listing.Part(journal.Sources()).Endpoints, team.Part(journal.Sources()).Endpoints,
-		report.Part().Endpoints, statement.Part().Endpoints, b.exports.Part().Endpoints), initiating()))
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
-	if err != nil {
-		return fmt.Errorf("response compression: %w", err)
-	}
-	if b.ours, err = b.listen(working, compress(service)); err != nil {
+	if b.ours, err = b.listenAsService(working, b.db); err != nil {
 		return err
 	}
 	bare, err := b.bareHandler(ctx)
@@ -188,6 +170,47 @@ func (b *bed) serve(ctx context.Context) (err error) {
 	}
 	b.bareHTTP, err = b.listen(working, bare)
 	return err
+}
+
+// assemble makes all parts of the service, with a store in the bed's folder.
+func (b *bed) assemble() error {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	store, err := blob.Local(filepath.Join(b.folder, "files"))
+	if err != nil {
+		return err
+	}
+	signer, err := blob.NewSigner(key)
+	if err != nil {
+		return err
+	}
+	box, err := seal.New(key)
+	if err != nil {
+		return err
+	}
+	b.parts = app.Parts(app.External{Store: store, Signer: signer, Box: box}, app.Config{PublicURL: "http://127.0.0.1", KeepOperations: keep})
+	return nil
+}
+
+// listenAsService serves the service on the connections of d until the context ends, wired as app does.
+func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, err error) {
+	gate := access.NewGate(access.Config{DB: d, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
+	b.closed.Go(func() { gate.Watch(ctx) })
+	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "request_seconds"}, []string{"endpoint", "status"})
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	service := api.NewServer(api.Config{
+		DB: d, Log: slog.New(slog.NewJSONHandler(b.log, nil)), Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: key, PublicURL: "http://127.0.0.1",
+		Observe: func(endpoint string, status int, took time.Duration) {
+			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
+		},
+		Title: "bench", Description: "The service and an endpoint that starts an operation.",
+	}, append(slices.Clone(b.parts.Endpoints), initiating()))
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
+	if err != nil {
+		return "", fmt.Errorf("response compression: %w", err)
+	}
+	return b.listen(ctx, compress(service))
 }
 
 // listen serves on a loopback port until the bed is closed.

@@ -4,33 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"stayledger/domain/reporting/export"
-	"stayledger/platform/blob"
 	"stayledger/platform/pgserver"
 )
 
 // exportRounds is how many adjacent pairs of an export and a COPY are compared.
 const exportRounds = 5
-
-// openExports makes the exports of the service, with a store in the bed's folder.
-func (b *bed) openExports() error {
-	store, err := blob.Local(filepath.Join(b.folder, "files"))
-	if err != nil {
-		return err
-	}
-	signer, err := blob.NewSigner([]byte(strings.Repeat("k", 32)))
-	if err != nil {
-		return err
-	}
-	b.exports = export.New(export.Config{Store: store, Signer: signer, PublicURL: "http://127.0.0.1"})
-	return nil
-}
 
 // exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the same rows that keeps
 // nothing; and looks at the memory that the process takes for ten thousand and for ten million.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -47,7 +48,8 @@ func (c *client) send(request []byte, keep bool) (body []byte, err error) {
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(response.Body)
-		return nil, fmt.Errorf("status %d: %s", response.StatusCode, text)
+		asked, _, _ := bytes.Cut(request, []byte(" HTTP/"))
+		return nil, fmt.Errorf("%s: status %d: %s", asked, response.StatusCode, text)
 	}
 	if keep {
 		return io.ReadAll(response.Body)

@@ -3,6 +3,10 @@
 // Everything is measured in one run against one PostgreSQL that it starts for itself, durable and with the settings of `stayledger demo`,
 // and every limit is a ratio to bare code that does the same without the service, or a latency inside one process: figures of different
 // machines, or of different runs on a busy one, can be compared. It prints a line for each metric: name, value, goal, and ok or short.
+//
+// The section daily is the longest. It holds what callers do all day (the page and the single read of every noun, the writes of three of them,
+// statements, many writers at once, batches) against bare handlers that read or write the same rows. -daily-only takes parts of the names of what it
+// measures, -daily-rows how many rows the teams have: -only daily -daily-only transactions,crowds -daily-rows 10000 takes a few minutes.
 package main
 
 import (
@@ -17,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -53,6 +58,7 @@ func sections() []section {
 		{"reports", reports},
 		{"exports", exports},
 		{"documents", documents},
+		{"daily", daily},
 	}
 }
 
@@ -60,15 +66,18 @@ func sections() []section {
 type options struct {
 	out, only, profiles string
 	rows, entries       int
+	daily, dailyOnly    string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "results.json", "where to write the figures as JSON")
-	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, lifecycle, queue, posting, contention, publishing, reports, exports, documents")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, lifecycle, queue, posting, contention, publishing, reports, exports, documents, daily")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
 	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
+	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured with, the fewest first")
+	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in their names, such as transactions,reservation_put,crowds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -80,10 +89,15 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (err error) {
+	dailyRows, err := sizesOf(o.daily)
+	if err != nil {
+		return err
+	}
 	b, err := newBed(ctx, o.rows, o.entries)
 	if err != nil {
 		return err
 	}
+	b.dailyRows, b.dailyOnly = dailyRows, strings.Split(o.dailyOnly, ",")
 	defer func() { err = errors.Join(err, b.close()) }()
 	var all []Metric
 	for _, s := range sections() {
@@ -116,6 +130,18 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
+// sizesOf reads a list of numbers.
+func sizesOf(text string) (sizes []int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1000 {
+			return nil, fmt.Errorf("-daily-rows: %q is no number from 1000 on", part)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
 // profiled runs a section, under the profiler when there is a folder for it.
 func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, error) {
 	if folder == "" {
@@ -140,6 +166,11 @@ func atLeast(name string, value, limit float64, detail map[string]any) Metric {
 
 func atMost(name string, value, limit float64, detail map[string]any) Metric {
 	return Metric{Name: name, Value: value, Goal: fmt.Sprintf("<= %g", limit), OK: value <= limit, Detail: detail}
+}
+
+// figure is one that nothing is promised of.
+func figure(name string, value float64, detail map[string]any) Metric {
+	return Metric{Name: name, Value: value, Goal: "-", OK: true, Detail: detail}
 }
 
 // quantile is the value below which a part of the figures lies.

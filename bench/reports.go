@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets all of them.
@@ -123,7 +125,7 @@ const insertEntries = `
 const (
 	insertBalances = `
 		insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
-		select team_id, ledger, currency, account_id, coalesce(party, ''), listing_id, date_trunc('month', txn_at),
+		select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'), date_trunc('month', txn_at),
 			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
 		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
 	insertMonths = `
@@ -139,7 +141,7 @@ const (
 
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.
 func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
-	indexes, err := b.ledgerIndexes(ctx)
+	indexes, err := b.indexesOf(ctx, "ledger_entry")
 	if err != nil {
 		return err
 	}
@@ -159,26 +161,26 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 	return b.asAdministrator(ctx, append(build, "vacuum analyze", "checkpoint"), tenant{})
 }
 
-// ledgerIndex is how an index or a key of the ledger is taken away and made again.
-type ledgerIndex struct{ drop, create string }
+// tableIndex is how an index or a key of a table is taken away and made again.
+type tableIndex struct{ drop, create string }
 
-func (b *bed) ledgerIndexes(ctx context.Context) ([]ledgerIndex, error) {
+// indexesOf are the indexes and keys of tables, without those that foreign keys of other tables need.
+func (b *bed) indexesOf(ctx context.Context, tables ...string) ([]tableIndex, error) {
 	rows, err := b.bare.Query(ctx, `
-		select case when c.oid is null then 'drop index ' || i.indexrelid::regclass else 'alter table ledger_entry drop constraint ' || c.conname end,
-			case when c.oid is null then pg_get_indexdef(i.indexrelid) else 'alter table ledger_entry add constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid) end
-		from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.conrelid = i.indrelid
-		where i.indrelid = 'ledger_entry'::regclass`)
+		select case when c.oid is null then 'drop index ' || i.indexrelid::regclass else 'alter table ' || i.indrelid::regclass || ' drop constraint ' || c.conname end,
+			case when c.oid is null then pg_get_indexdef(i.indexrelid)
+				else 'alter table ' || i.indrelid::regclass || ' add constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid) end
+		from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.conrelid = i.indrelid and c.contype <> 'f'
+		where i.indrelid = any($1::regclass[]) and not exists (select from pg_constraint f where f.conindid = i.indexrelid and f.contype = 'f')`, tables)
 	if err != nil {
 		return nil, fmt.Errorf("read the indexes: %w", err)
 	}
-	defer rows.Close()
-	var out []ledgerIndex
-	for rows.Next() {
-		var i ledgerIndex
-		if err := rows.Scan(&i.drop, &i.create); err != nil {
-			return nil, fmt.Errorf("read the indexes: %w", err)
-		}
-		out = append(out, i)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i tableIndex, err error) {
+		err = row.Scan(&i.drop, &i.create)
+		return i, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the indexes: %w", err)
 	}
-	return out, rows.Err()
+	return out, nil
 }

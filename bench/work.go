@@ -6,10 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"stayledger/domain/activity/reservation"
-	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
@@ -68,10 +65,7 @@ func (b *bed) handlers() map[job.Kind]job.Handler {
 		b.started <- entered
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 	}}
-	handlers := reservation.Part().Handlers
-	maps.Copy(handlers, transaction.Part().Handlers)
-	maps.Copy(handlers, statement.Part().Handlers)
-	maps.Copy(handlers, b.exports.Part().Handlers)
+	handlers := maps.Clone(b.parts.Handlers)
 	maps.Copy(handlers, map[job.Kind]job.Handler{
 		noopTask:           counting,
 		lastingTask:        lasting(),

@@ -1,0 +1,437 @@
+package main
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // nothing is kept secret by it
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"stayledger/platform/id"
+)
+
+const (
+	// On dailyListings lie the bookings of a team, however many there are.
+	dailyListings = 1000
+	// A team with statements has them for so many months, up to the current one.
+	dailyMonths = 24
+	// So many of the newest stays are paid for after today.
+	unpaidStays = 500
+	// There are so many other teams of the database.
+	neighbors = 9
+)
+
+// kind is what the id of a filled row is of.
+type kind int
+
+// The kinds of filled rows.
+const (
+	noID kind = iota
+	aContact
+	aListing
+	aPeriod
+	anAccount
+	aFee
+	aReservation
+	aReservationLine
+	aTransaction
+	aTransactionLine
+	aJournal
+	anEntry
+	aBankRecord
+	aPayment
+	aStatement
+	aSupport // what the others need once in a team
+)
+
+// of is the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those of the service do with time.
+func (k kind) of(n string) string { return fmt.Sprintf("bench_id($1, %d, %s)", int(k), n) }
+
+// numbered is the same id.
+func (k kind) numbered(team id.ID, n int) string {
+	hex := fmt.Sprintf("%012x7%03x8%x", 1_700_000_000_000+n, int(k), md5.Sum([]byte(team.String()))) //nolint:gosec // as the database makes it
+	return fmt.Sprintf("%s-%s-%s-%s-%s", hex[:8], hex[8:12], hex[12:16], hex[16:20], hex[20:32])
+}
+
+const createIDs = `
+	create or replace function bench_id(team uuid, kind integer, n bigint) returns uuid language sql immutable parallel safe as $$
+		select (lpad(to_hex(1700000000000 + n), 12, '0') || '7' || lpad(to_hex(kind), 3, '0') || '8' || left(md5(team::text), 15))::uuid $$`
+
+// copied are the tables of which the service writes a few rows for each team, to be copied as often as needed; filled are all that are filled
+// while they have no indexes.
+var (
+	copied = []string{"reservation", "reservation_line", "transaction", "transaction_line", "journal", "journal_line", "ledger_entry"}
+	filled = append([]string{
+		"contact", "listing", "listing_ownership_period", "listing_ownership_member", "account", "fee", "bank_record", "bank_reconciliation", "payment", "statement",
+	}, copied...)
+)
+
+// dailyTeams are the teams of one size: books has so many reservations, transactions, journals, bank records and payments, and about ten times as
+// many journal entries; directory has so many contacts, listings, ownership periods, accounts and fees; portfolio has so many statements.
+type dailyTeams struct {
+	rows                        int
+	books, directory, portfolio tenant
+}
+
+// fillDaily makes the teams of some sizes, one with statements, and nine others of unlike size, which have a bit of everything.
+func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, landlords tenant, err error) {
+	if err := b.asAdministrator(ctx, []string{createIDs}, tenant{}); err != nil {
+		return nil, landlords, err
+	}
+	f := filler{bed: b, columns: map[string][]string{}}
+	teams = make([]dailyTeams, len(sizes))
+	for i, n := range slices.Backward(sizes) { // the largest is filled first
+		if err := f.measured(ctx, &teams[i], n); err != nil {
+			return nil, landlords, err
+		}
+	}
+	if landlords, err = f.landlords(ctx); err != nil {
+		return nil, landlords, err
+	}
+	for i := range neighbors {
+		if err := f.neighbor(ctx, max(slices.Max(sizes)/10>>i, 100)); err != nil {
+			return nil, landlords, err
+		}
+	}
+	return teams, landlords, f.fill(ctx)
+}
+
+// filler knows what is to be filled.
+type filler struct {
+	*bed
+
+	columns map[string][]string // by table
+	work    []filling
+}
+
+// filling is what is to be done for a team: fill it while there are no indexes, and add up its books when there are.
+type filling struct {
+	team       tenant
+	statements []string
+}
+
+func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err error) {
+	t.rows = rows
+	if t.directory, err = newTenant(ctx, f.db, rows); err != nil {
+		return err
+	}
+	f.work = append(f.work, filling{t.directory, directoryOf(rows)})
+	if t.books, err = f.managing(ctx, dailyListings); err != nil {
+		return err
+	}
+	bookings, err := f.bookings(ctx, t.books, rows, dailyListings)
+	f.work = append(f.work, filling{t.books, bookings})
+	if err != nil {
+		return err
+	}
+	t.portfolio, err = f.managing(ctx, max(rows/dailyMonths, 50))
+	f.work = append(f.work, filling{t.portfolio, []string{insertStatements}})
+	return err
+}
+
+func (f *filler) neighbor(ctx context.Context, rows int) error {
+	listings := max(rows/100, 10)
+	t, err := f.managing(ctx, listings)
+	if err != nil {
+		return err
+	}
+	bookings, err := f.bookings(ctx, t, rows, listings)
+	f.work = append(f.work, filling{t, slices.Concat(bookings, directoryOf(rows), []string{insertStatements})})
+	return err
+}
+
+// fill fills all teams, two at a time, as many as there are cores.
+func (f *filler) fill(ctx context.Context) error {
+	indexes, err := f.indexesOf(ctx, filled...)
+	if err != nil {
+		return err
+	}
+	var first, build []string
+	for _, table := range copied { // no index leads to the templates when they are needed
+		columns := "t.*"
+		if table == "ledger_entry" {
+			columns = "t.*, row_number() over (partition by team_id, source_id order by txn_code, ref) as place"
+		}
+		first = append(first, fmt.Sprintf(`create table bench_%s as select %s from %s t where t.team_id in (%s)`, table, columns, table, f.teams()))
+	}
+	first = append(first, fmt.Sprintf(`create table bench_place as
+		select team_id, row_number() over (partition by team_id order by listing_id) - 1 as n, listing_id, id as period_id
+		from listing_ownership_period where team_id in (%s)`, f.teams()), "analyze")
+	for _, i := range indexes {
+		first, build = append(first, i.drop), append(build, i.create)
+	}
+	if err := f.asAdministrator(ctx, first, tenant{}); err != nil {
+		return err
+	}
+	if err := inPairs(f.work, func(w filling) error { return f.asAdministrator(ctx, w.statements, w.team) }); err != nil {
+		return err
+	}
+	if err := inPairs(build, func(sql string) error { return f.asAdministrator(ctx, []string{sql}, tenant{}) }); err != nil {
+		return err
+	}
+	err = inPairs(f.work, func(w filling) error {
+		return f.asAdministrator(ctx, []string{
+			"delete from ledger_delta where team_id = $1", "delete from ledger_balance_kept where team_id = $1", "delete from ledger_month_kept where team_id = $1",
+			"delete from ledger_day_kept where team_id = $1", insertBalances, insertMonths, insertDays,
+		}, w.team)
+	})
+	if err != nil {
+		return err
+	}
+	return f.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{})
+}
+
+// teams are those that are filled, as a list of SQL.
+func (f *filler) teams() string {
+	ids := make([]string, len(f.work))
+	for i := range f.work {
+		ids[i] = "'" + f.work[i].team.team.String() + "'"
+	}
+	return strings.Join(ids, ", ")
+}
+
+// inPairs does all of a list, two at a time in their order.
+func inPairs[T any](all []T, do func(T) error) error {
+	next := make(chan T, len(all))
+	for _, one := range all {
+		next <- one
+	}
+	close(next)
+	return each(2, func(int) error {
+		for one := range next {
+			if err := do(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// copies is the statement that inserts copies of rows: all columns as the row t has them, save those that set gives another value.
+func (f *filler) copies(ctx context.Context, table, from string, set map[string]string) (string, error) {
+	if f.columns[table] == nil {
+		rows, err := f.bare.Query(ctx, `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`, table)
+		if err != nil {
+			return "", fmt.Errorf("read the columns of %s: %w", table, err)
+		}
+		if f.columns[table], err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return "", fmt.Errorf("read the columns of %s: %w", table, err)
+		}
+	}
+	values := make([]string, len(f.columns[table]))
+	for i, column := range f.columns[table] {
+		if values[i] = set[column]; values[i] == "" {
+			values[i] = "t." + column
+		}
+	}
+	return fmt.Sprintf("insert into %s (%s) select %s from %s", table, strings.Join(f.columns[table], ", "), strings.Join(values, ", "), from), nil
+}
+
+// templates are rows that the service has written for a team.
+type templates struct{ shortStay, longStay, deposit, expense, journal id.ID }
+
+// templates has the service write two stays, a deposit that pays both, an expense and a journal.
+func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) {
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return w, err
+	}
+	defer c.close()
+	post := func(path, body string, args ...any) (made id.ID) {
+		if err == nil {
+			made, err = c.make(path, fmt.Sprintf(body, args...))
+		}
+		return made
+	}
+	found := map[string]id.ID{}
+	for name, sql := range map[string]string{
+		"listing": `select id from listing where team_id = @team order by id limit 1`,
+		"bank":    `select id from account where team_id = @team and code = '1000'`,
+		"repairs": `select id from account where team_id = @team and code = '5200'`,
+	} {
+		if found[name], err = b.one(ctx, t, sql); err != nil {
+			return w, fmt.Errorf("find a %s: %w", name, err)
+		}
+	}
+	const stay = `{"listingId": %q, "checkIn": "2025-03-01", "checkOut": "2025-03-04", "bookedAt": "2025-01-01", "guestName": "Guest", "confirmationCode": "HM",
+		"bookingPlatform": "airbnb", "lines": [{"type": "rent", "amount": 98765}%s]}`
+	w.shortStay = post("/reservations", stay, found["listing"], "")
+	w.longStay = post("/reservations", stay, found["listing"], `, {"type": "cleaningFee", "amount": 15000}`)
+	w.deposit = post("/transactions", `{"type": "deposit", "date": "2025-02-20", "description": "Payout", "lines": [
+		{"assignment": "accountsReceivable", "amount": 98765, "reservationId": %q}, {"assignment": "accountsReceivable", "amount": 113765, "reservationId": %q}]}`,
+		w.shortStay, w.longStay)
+	w.expense = post("/transactions", `{"type": "expense", "date": "2025-02-20", "accountId": %q, "description": "Plumber",
+		"lines": [{"accountId": %q, "amount": 25000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
+	w.journal = post("/general-ledger/journals", `{"date": "2025-02-20", "description": "Correction",
+		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
+	return w, err
+}
+
+// make posts a resource and gives its id.
+func (c *client) make(path, body string) (id.ID, error) {
+	answer, err := c.send(c.request(http.MethodPost, path, body), true)
+	if err != nil {
+		return id.Zero, err
+	}
+	var made struct{ ID id.ID }
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return id.Zero, fmt.Errorf("%s: %w", path, err)
+	}
+	return made.ID, nil
+}
+
+// numbered is the relation s of so many rows n over three years.
+func numbered(rows int) string {
+	return fmt.Sprintf(`(select n, n %% 2 as half, current_date - 1095 + (n::bigint * 1095 / %d)::int as at, now() - (%d - n) * interval '1 minute' as made
+		from generate_series(0, %d) n) s`, rows, rows, rows-1)
+}
+
+// bookings are the statements that fill a team's books. Even transactions are deposits that pay the stay of the same number and the next one, odd
+// ones are expenses.
+func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (out []string, err error) {
+	w, err := f.templates(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	rows += rows % 2
+	var (
+		either = func(even, odd id.ID) string {
+			return numbered(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on w.half = s.half", even, odd)
+		}
+		stays, moves, manual = either(w.shortStay, w.longStay), either(w.deposit, w.expense), either(w.journal, w.journal)
+		// The place p that something of the number lies in.
+		in = func(number string) string {
+			return fmt.Sprintf(" join bench_place p on p.team_id = $1 and p.n = (%s) %% %d", number, listings)
+		}
+		line   = "s.n + coalesce(l.position, 0)"
+		paidAt = fmt.Sprintf("case when s.half = 1 then s.at when s.n >= %d then current_date + 30 else s.at - 9 end", rows-unpaidStays)
+		some   = func(column, value string) string {
+			return fmt.Sprintf("case when t.%s is not null then %s end", column, value)
+		}
+		// What all entries of a source have in common.
+		entry = func(nth int, source, at string, more map[string]string) map[string]string {
+			set := map[string]string{
+				"id": anEntry.of(fmt.Sprintf("(%d::bigint + s.n) * 8 + t.place", nth*rows)), "source_id": source, "created_at": "s.made", "txn_at": at,
+				"txn_code": "replace(t.txn_code, w.id::text, " + source + "::text)", "listing_id": some("listing_id", "p.listing_id"),
+				"ownership_period_id": some("ownership_period_id", "p.period_id"),
+			}
+			maps.Copy(set, more)
+			return set
+		}
+	)
+	for _, c := range []struct {
+		table, from string
+		set         map[string]string
+	}{
+		{"reservation", stays + " join bench_reservation t on t.team_id = $1 and t.id = w.id" + in("s.n"), map[string]string{
+			"id": aReservation.of("s.n"), "short_ref": "'s' || s.n", "listing_id": "p.listing_id", "guest_name": "'Guest ' || s.n",
+			"confirmation_code": "'HM' || s.n", "check_in": "s.at", "check_out": "s.at + 3", "booked_at": "s.at - 60", "created_at": "s.made", "updated_at": "s.made",
+		}},
+		{"reservation_line", stays + " join bench_reservation_line t on t.team_id = $1 and t.reservation_id = w.id", map[string]string{
+			"id": aReservationLine.of("s.n * 4 + t.position"), "reservation_id": aReservation.of("s.n"),
+		}},
+		{
+			"ledger_entry", stays + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
+			entry(0, aReservation.of("s.n"), "s.at", map[string]string{"reservation_id": aReservation.of("s.n")}),
+		},
+		{"transaction", moves + " join bench_transaction t on t.team_id = $1 and t.id = w.id", map[string]string{
+			"id": aTransaction.of("s.n"), "short_ref": "'t' || s.n", "date": paidAt, "created_at": "s.made", "updated_at": "s.made",
+		}},
+		{"transaction_line", moves + " join bench_transaction_line t on t.team_id = $1 and t.transaction_id = w.id" + in("s.n + t.position"), map[string]string{
+			"id": aTransactionLine.of("s.n * 2 + t.position"), "transaction_id": aTransaction.of("s.n"), "listing_id": "p.listing_id",
+			"reservation_id": some("reservation_id", aReservation.of("s.n + t.position")),
+		}},
+		{
+			"ledger_entry", moves + ` join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id
+			left join bench_transaction_line l on l.team_id = $1 and l.transaction_id = w.id and l.id::text = t.ref` + in(line),
+			entry(1, aTransaction.of("s.n"), paidAt, map[string]string{
+				"ref":            "case when l.id is null then t.ref else " + aTransactionLine.of("s.n * 2 + l.position") + "::text end",
+				"reservation_id": some("reservation_id", aReservation.of(line)), "transaction_id": aTransaction.of("s.n"),
+			}),
+		},
+		{"journal", manual + " join bench_journal t on t.team_id = $1 and t.id = w.id", map[string]string{
+			"id": aJournal.of("s.n"), "short_ref": "'j' || s.n", "date": "s.at", "created_at": "s.made", "updated_at": "s.made",
+		}},
+		{"journal_line", manual + " join bench_journal_line t on t.team_id = $1 and t.journal_id = w.id" + in("s.n"), map[string]string{
+			"journal_id": aJournal.of("s.n"), "listing_id": some("listing_id", "p.listing_id"),
+		}},
+		{
+			"ledger_entry", manual + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
+			entry(2, aJournal.of("s.n"), "s.at", nil),
+		},
+	} {
+		sql, err := f.copies(ctx, c.table, c.from, c.set)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sql)
+	}
+	return append(out, bankingOf(rows)...), nil
+}
+
+// bankingOf are the statements that fill what banks say and what was paid through a provider. Every second bank record is a deposit; each expense
+// was paid in a second attempt.
+//
+//nolint:dupword // columns of the same value
+func bankingOf(rows int) []string {
+	source := fmt.Sprintf("generate_series(0, %d) n join account a on a.team_id = $1 and a.code = '1000'", rows-1)
+	day := fmt.Sprintf("current_date - 1095 + (n::bigint * 1095 / %d)::int", rows)
+	return []string{
+		`insert into bank_record (team_id, id, account_id, date, amount, description, source, created_at, updated_at)
+			select $1, ` + aBankRecord.of("n") + `, a.id, ` + day + `, case n % 2 when 0 then 212530 else -12345 end, 'Booking ' || n, 'csv', now(), now() from ` + source,
+		`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+			select $1, ` + aBankRecord.of("n") + `, ` + aTransaction.of("n") + `, a.id, 212530, now() from ` + source + ` where n % 2 = 0`,
+		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
+			values ($1, ` + aSupport.of("1") + `, 'c', 'nacha', 'Bank', 'active', now(), now())`,
+		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
+			select $1, ` + aSupport.of("2") + `, id, 'verified', 'Ada', 'checking', '1234', '1234', '', now(), now(), now() from contact where team_id = $1 and short_ref = 'owner'`,
+		`insert into payment_batch (team_id, id, connection_id, created_at) values ($1, ` + aSupport.of("3") + `, ` + aSupport.of("1") + `, now())`,
+		`insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id, amount, currency, date,
+				status, sent_at, settled_at, recovered_at, created_at, updated_at)
+			select $1, ` + aPayment.of("n") + `, 'p' || n, ` + aSupport.of("1") + `, ` + aSupport.of("3") + `, ` + aTransaction.of("n | 1") + `, m.contact_id, m.id, a.id,
+				25000, 'usd', ` + day + `, case n % 2 when 0 then 'failed' else 'paid' end, now(), now(), case n % 2 when 0 then now() end, now(), now()
+			from ` + source + ` join payee_method m on m.team_id = $1`,
+	}
+}
+
+// directoryOf are the statements that fill the directory of a team.
+func directoryOf(rows int) []string {
+	source := fmt.Sprintf("(select n, lpad(n::text, 7, '0') as number, now() - (%d - n) * interval '1 minute' as made from generate_series(0, %d) n) s", rows, rows-1)
+	return []string{
+		`insert into contact (team_id, id, short_ref, type, name, first_name, email, phone, address, created_at, updated_at)
+			select $1, ` + aContact.of("n") + `, 'c' || n, 'owner', 'Owner ' || number, 'Ada', 'owner' || n || '@example.com', '+1 207 555 0143',
+				'{"street": "71 Spruce Hill Road", "city": "Brunswick", "countryCode": "US"}', made, made from ` + source,
+		`insert into listing (team_id, id, short_ref, name, default_currency, address, created_at, updated_at)
+			select $1, ` + aListing.of("n") + `, 'd' || n, 'Listing ' || number, 'usd', '{"street": "8 Keeper''s Lane", "city": "Cape Elizabeth", "countryCode": "US"}', made, made
+			from ` + source,
+		`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at)
+			select $1, ` + aPeriod.of("n") + `, ` + aListing.of("n") + `, made, made from ` + source,
+		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
+			select $1, ` + aPeriod.of("n") + `, 0, ` + aContact.of("n") + `, 100000 from ` + source,
+		`insert into account_category (team_id, id, name, classification, position, created_at) values ($1, ` + aSupport.of("0") + `, 'All', 'revenue', 1000, now())`,
+		`insert into account (team_id, id, code, name, type, category_id, created_at, updated_at)
+			select $1, ` + anAccount.of("n") + `, 'A' || number, 'Account ' || number, 'ledger', ` + aSupport.of("0") + `, made, made from ` + source,
+		`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id, debit_account_id, created_at, updated_at)
+			select $1, ` + aFee.of("n") + `, 'Fee ' || number, 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', ` + anAccount.of("0") + `,
+				` + anAccount.of("1") + `, made, made from ` + source,
+	}
+}
+
+// insertStatements gives every ownership period of a team the published statements of two years; those of a month ascend with the periods.
+//
+//nolint:dupword // columns of the same value
+var insertStatements = strings.NewReplacer("$id", aStatement.of("month * 100000 + place"), "$months", strconv.Itoa(dailyMonths)).Replace(`
+	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue, expenses,
+		payouts, balance_end, reserve, published_at, created_at, updated_at)
+	select $1, $id, concat('o', month, '-', place), id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',
+		month * 155000, 155000, 0, 0, (month + 1) * 155000, 0, now(), now(), now()
+	from (
+		select p.id, p.listing_id, dense_rank() over (order by p.id) as place, month,
+			(date_trunc('month', current_date) - make_interval(months => $months - 1 - month))::date as at
+		from listing_ownership_period p cross join generate_series(0, $months - 1) month where p.team_id = $1) x`)

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"stayledger/platform/id"
+)
+
+const (
+	// The months of a team with statements; half of them are saved.
+	statementMonths = 24
+	savedMonths     = 12
+	// Every listing has two stays, an expense and two journals in a month.
+	monthlyBookings = 2
+	owners          = 400
+	// Requests that are compared are sent in turns so often, or until statementTime is over.
+	statementRounds = 25
+	statementTime   = 12 * time.Second
+)
+
+// monthAgo is a month before the current one, as the API names it.
+func (b *bed) monthAgo(n int) string {
+	now := b.db.Now()
+	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+}
+
+// landlords makes a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings of three years.
+func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
+	if t, err = f.managing(ctx, dailyListings); err != nil {
+		return t, err
+	}
+	first := f.monthAgo(statementMonths-1) + "-01"
+	of := func(shift int) string { return aContact.of(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
+	bookings, err := f.bookings(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
+	f.work = append(f.work, filling{t, append([]string{
+		`update team set statement_start_at = '` + first + `' where id = $1`,
+		fmt.Sprintf(`insert into contact (team_id, id, short_ref, type, name, email, created_at, updated_at)
+			select $1, %s, 'o' || n, 'owner', 'Owner ' || n, 'owner' || n || '@example.com', now(), now() from generate_series(0, %d) n`, aContact.of("n"), owners-1),
+		`update listing_ownership_member m set contact_id = ` + of(0) + `, split = case p.n % 4 when 0 then 60000 else 100000 end
+			from bench_place p where p.team_id = $1 and m.team_id = $1 and p.period_id = m.period_id`,
+		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
+			select $1, p.period_id, 1, ` + of(1) + `, 40000 from bench_place p where p.team_id = $1 and p.n % 4 = 0`,
+	}, bookings...)})
+	return t, err
+}
+
+// asked is a request that others are compared with.
+type asked struct {
+	name, path string
+	client     *client
+}
+
+// latenciesOf are the median latencies of requests in milliseconds, sent in turns.
+func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
+	waits := map[string][]float64{}
+	begin := time.Now()
+	for round := range statementRounds + 1 {
+		for _, a := range all {
+			l, err := latencies(ctx, a.client, a.client.request(http.MethodGet, a.path, ""), 1, 0)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.path, err)
+			}
+			if round > 0 { // the first plans and reads from the disk
+				waits[a.name] = append(waits[a.name], l...)
+			}
+		}
+		if round >= 3 && time.Since(begin) > statementTime {
+			break
+		}
+	}
+	out := map[string]float64{}
+	for name, ms := range waits {
+		out[name] = median(ms)
+	}
+	return out, nil
+}
+
+// statements compares statements of a thousand listings over two years, half of them saved, with each other and with operations.
+func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
+	c, err := dial(ctx, d.ours, d.landlords.secret)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	begin := time.Now()
+	for n := range savedMonths {
+		if _, err := c.operate("/statements/batch", fmt.Sprintf(`{"month": %q, "status": "published"}`, d.monthAgo(statementMonths-1-n))); err != nil {
+			return nil, fmt.Errorf("save a month: %w", err)
+		}
+	}
+	saving := time.Since(begin)
+	if err := d.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}); err != nil {
+		return nil, err
+	}
+	var (
+		saved, draft         = d.monthAgo(statementMonths - savedMonths), d.monthAgo(savedMonths / 2)
+		savedYear, draftYear = span(d.monthAgo(statementMonths-1), d.monthAgo(savedMonths)), span(d.monthAgo(savedMonths-1), d.monthAgo(0))
+		summary              = func(from, to string) string {
+			return "/reports/owner-statement-summaries-per-layout?limit=50&startAt=" + from + "&endAt=" + to
+		}
+	)
+	if c, err = dial(ctx, d.ours, d.landlords.secret); err != nil { // the server hangs up on those who are silent for long
+		return nil, err
+	}
+	defer c.close()
+	savedID, err := firstID(c, "/statements?limit=1&month="+saved)
+	if err != nil {
+		return nil, err
+	}
+	draftID, err := firstID(c, "/statements?limit=1&month="+draft)
+	if err != nil {
+		return nil, err
+	}
+	operations, err := dial(ctx, d.ours, d.large.secret)
+	if err != nil {
+		return nil, err
+	}
+	defer operations.close()
+	operationIDs, err := d.someIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []asked{
+		{"operations", "/operations?limit=50", operations},
+		{"operation", "/operations/" + operationIDs[0].String(), operations},
+		{"saved", "/statements?limit=50&month=" + saved, c},
+		{"drafts", "/statements?limit=50&month=" + draft, c},
+		{"saved_year", "/statements?limit=50&" + savedYear, c},
+		{"drafts_year", "/statements?limit=50&" + draftYear, c},
+		{"all", "/statements?limit=50", c},
+		{"published", "/statements?limit=50&status=published", c},
+		{"late_page", "/statements?limit=50&page=100", c},
+		{"total", "/statements?limit=1&" + draftYear, c},
+		{"saved_one", "/statements/" + savedID.String(), c},
+		{"draft_one", "/statements/" + draftID.String(), c},
+		{"summaries_saved", summary(saved, saved), c},
+		{"summaries_drafts", summary(draft, draft), c},
+		{"summaries_year", summary(d.monthAgo(savedMonths-1), d.monthAgo(0)), c},
+	}
+	ms, err := latenciesOf(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	detail := map[string]any{"ms": ms, "listings": dailyListings, "months": statementMonths, "saved": savedMonths, "savedPerSecond": savedMonths * dailyListings / saving.Seconds()}
+	metrics := statementLimits(ms, detail)
+	for _, a := range all {
+		if a.client != c {
+			continue
+		}
+		costs, err := d.costs(ctx, "statements_"+a.name, &compared{rows: dailyListings * statementMonths, team: d.landlords, ours: func(c *client, _, _ int) []byte {
+			return c.request(http.MethodGet, a.path, "")
+		}})
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, costs...)
+	}
+	return metrics, nil
+}
+
+// statementLimits holds the milliseconds of requests against those of others.
+func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
+	metrics := []Metric{atMost("daily_statements_drafts_to_saved", ms["drafts"]/ms["saved"], 3, detail)}
+	for _, limit := range []struct {
+		name, base string
+		most       float64
+	}{
+		{"saved", "operations", 10},
+		{"drafts", "operations", 10},
+		{"saved_year", "saved", 1.5},
+		{"drafts_year", "drafts", 1.5},
+		{"published", "saved", 1.5},
+		{"all", "drafts", 1.5},
+		{"late_page", "drafts", 1.5},
+		{"total", "drafts", 1},
+		{"saved_one", "operation", 10},
+		{"draft_one", "operation", 10},
+		{"summaries_saved", "operations", 15},
+		{"summaries_drafts", "operations", 15},
+	} {
+		metrics = append(metrics, atMost("daily_statements_"+limit.name+"_to_"+limit.base, ms[limit.name]/ms[limit.base], limit.most, detail))
+	}
+	return append(metrics, figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail))
+}
+
+// flatReports compares reports on what guests and trust have over the most entries and over the fewest.
+func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
+	few, many := d.teams[0], d.teams[len(d.teams)-1]
+	for name, path := range map[string]string{
+		"guest_balances": "/reports/guest-balances?limit=50", "trust_reconciliation": "/reports/trust-reconciliation", "trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
+	} {
+		var all []asked
+		for side, t := range map[string]tenant{"few": few.books, "many": many.books} {
+			c, err := dial(ctx, d.ours, t.secret)
+			if err != nil {
+				return nil, err
+			}
+			defer c.close()
+			all = append(all, asked{side, path, c})
+		}
+		ms, err := latenciesOf(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, atMost("daily_"+name+"_growth", ms["many"]/ms["few"], 1.5, map[string]any{"ms": ms, "fewRows": few.rows, "manyRows": many.rows}))
+		costs, err := d.costs(ctx, name, &compared{rows: many.rows, team: many.books, ours: func(c *client, _, _ int) []byte { return c.request(http.MethodGet, path, "") }})
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, costs...)
+	}
+	return metrics, nil
+}
+
+// span selects the statements of months.
+func span(first, last string) string {
+	next, _ := time.Parse("2006-01", last)
+	return "dateRange=" + first + "-01..." + next.AddDate(0, 1, -1).Format(time.DateOnly)
+}
+
+// firstID is the id of the first row of a page.
+func firstID(c *client, path string) (id.ID, error) {
+	answer, err := c.send(c.request(http.MethodGet, path, ""), true)
+	if err != nil {
+		return id.Zero, err
+	}
+	var page struct{ Data []identified }
+	if err := json.Unmarshal(answer, &page); err != nil || len(page.Data) == 0 {
+		return id.Zero, fmt.Errorf("%s: %.100s", path, strings.TrimSpace(string(answer)))
+	}
+	return page.Data[0].ID, nil
+}
