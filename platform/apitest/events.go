@@ -86,6 +86,7 @@ var derived = map[string]string{
 	"ledger_large":          "sums of journal entries",
 	"ledger_month_kept":     "sums of journal entries",
 	"ledger_owner_kept":     "sums of journal entries",
+	"ledger_stay_kept":      "sums of journal entries",
 	"ledger_stale":          "which journals wait to be derived",
 	"operation":             "the record of work, with its own reads",
 	"operation_count":       "sums of operations",

@@ -99,11 +99,11 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 	return all, nil
 }
 
-// balancesOf are those of the saved statements of ownership periods, oldest first.
+// balancesOf are those of the saved statements of ownership periods, of each chain the oldest first.
 func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
 	balances, err := db.Select[balance](ctx, tx, `
 		select ownership_period_id, currency, id, start_at, end_at, status, imported, balance_end - reserve as available, shares
-		from statement where team_id = @team and ownership_period_id = any(@periods) order by start_at`, db.Args{"team": tx.Team, "periods": periods})
+		from statement where team_id = @team and ownership_period_id = any(@periods) order by ownership_period_id, currency, start_at`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
 	}

@@ -117,6 +117,9 @@ type debt struct {
 	Currency      string
 }
 
+// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe.
+const guestsOwe = `array(select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))`
+
 // owedOnStays is what guests owe today on the stays that brought the owners of ownership periods something.
 func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
 	type row struct {
@@ -124,15 +127,20 @@ func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mone
 
 		Cents money.Cents
 	}
-	// The stays are an array, so that they are looked up one by one whatever the planner expects of them.
+	// The kept sums are of all days, so what is dated after today is taken off; stays and accounts are arrays, so that they are looked up one by one
+	// whatever the planner expects of them.
 	rows, err := db.Select[row](ctx, tx, `
-		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
-		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
-			and e.account_id in (select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))
-			and e.reservation_id = any(array(
-				select distinct e.reservation_id from ledger_entry e
-				where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null))
-		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
+		with stay as materialized (
+			select distinct e.reservation_id as id from ledger_entry e
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null)
+		select reservation_id, currency, sum(cents)::bigint as cents from (
+			select k.reservation_id, k.currency, k.cents from ledger_stay k
+			where k.team_id = @team and k.reservation_id = any(array(select id from stay)) and k.account_id = any(`+guestsOwe+`)
+			union all
+			select e.reservation_id, e.currency, -e.cent_total from ledger_entry e join stay on stay.id = e.reservation_id
+			where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at > @today
+				and e.account_id = any(`+guestsOwe+`)
+		) o group by 1, 2 having sum(cents) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
 	}
