@@ -170,9 +170,14 @@ func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 		Columns: rowColumns, From: rowTables(k), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
 		Sorts: sorts,
 	}
+	onlyVisible(tx, &q)
+	return q
+}
+
+// onlyVisible restricts statements g to what the actor may see.
+func onlyVisible(tx *db.Tx, q *page.Query) {
 	if tx.Actor.Owner != nil {
 		q.And(memberCondition("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})
 		q.And(`(g.status = 'published' or g.status is null and (select owner_portal_show_draft_statements from team where id = @team))`, nil)
 	}
-	return q
 }

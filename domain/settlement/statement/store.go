@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/layout"
@@ -12,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // row is a statement before it is told: a saved one with its stored figures, or a draft with none.
@@ -99,14 +101,16 @@ const keyTables = `(
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 
-// rowsOf are the rows of statements that a query has found, in their order. A statement that is not saved is taken for a draft.
+// rowsOf are the rows of statements that a query of this transaction has found, in their order, as far as the actor may see them. One that is not
+// saved is taken for a draft: whether there is a draft of its month is not asked again.
 func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	if len(at) == 0 {
 		return nil, nil
 	}
-	periods, currencies, starts := columns(at)
-	rows, err := db.Select[row](ctx, tx, "select "+rowColumns+" from "+keyTables+" order by g.place",
-		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts})
+	q := page.Query{Args: db.Args{"team": tx.Team}, Where: []string{"true"}}
+	q.Args["periods"], q.Args["currencies"], q.Args["starts"] = columns(at)
+	onlyVisible(tx, &q)
+	rows, err := db.Select[row](ctx, tx, "select "+rowColumns+" from "+keyTables+" where "+strings.Join(q.Where, " and ")+" order by g.place", q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read statements: %w", err)
 	}
@@ -368,7 +372,11 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 			return nil, err
 		}
 	}
-	rows, err := rowsAt(ctx, tx, at[:1])
+	read := rowsOf
+	if toChange {
+		read = rowsAt
+	}
+	rows, err := read(ctx, tx, at[:1])
 	if err != nil {
 		return nil, err
 	}
