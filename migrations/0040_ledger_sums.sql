@@ -63,7 +63,7 @@ on conflict (team_id, ledger, currency, day, account_id, party) do update set en
 
 -- What stays brought the owners of an ownership period is found in the index alone.
 drop index ledger_entry_period;
-create index ledger_entry_period on ledger_entry (team_id, ownership_period_id, txn_at) include (reservation_id, currency, cent_total, ledger, status)
+create index ledger_entry_period on ledger_entry (team_id, ownership_period_id, txn_at) include (reservation_id, ledger, status)
     where party = 'owners';
 
 create or replace view ledger_balance with (security_invoker = true) as
