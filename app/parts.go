@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"stayledger/domain/activity/fee"
@@ -39,6 +40,7 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/mail"
@@ -96,8 +98,8 @@ func Parts(o External, c Config) parts.Part {
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
 		file.Part(o.Store, o.Signer),
 		audit.Part(),
-		{Every: api.Every(), Tables: append(
-			parts.Owns("api_idempotency"),
+		{Every: slices.Concat(api.Every(), page.Every()), Tables: append(
+			parts.Owns(append(page.Tables(), "api_idempotency")...),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},
 	}

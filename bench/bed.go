@@ -32,6 +32,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/page"
 	"stayledger/platform/parts"
 	"stayledger/platform/pgserver"
 	"stayledger/platform/seal"
@@ -151,7 +152,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return err
 	}
 	w := job.NewWorker(job.Config{
-		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every),
+		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every, page.Every()),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 			return operation.MarkRunning(ctx, b.db, jobs, at)
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/id"
 )
 
@@ -179,6 +180,7 @@ func (f *filler) fill(ctx context.Context) error {
 		return f.asAdministrator(ctx, []string{
 			"delete from ledger_delta where team_id = $1", "delete from ledger_balance_kept where team_id = $1", "delete from ledger_month_kept where team_id = $1",
 			"delete from ledger_day_kept where team_id = $1", insertBalances, insertMonths, insertDays,
+			"delete from list_delta where team_id = $1", "delete from list_count_kept where team_id = $1", insertListed,
 		}, w.team)
 	})
 	if err != nil {
@@ -388,7 +390,7 @@ func bankingOf(rows int) []string {
 		`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 			select $1, ` + aBankRecord.of("n") + `, ` + aTransaction.of("n") + `, a.id, 212530, now() from ` + source + ` where n % 2 = 0`,
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
-			values ($1, ` + aSupport.of("1") + `, 'c', 'nacha', 'Bank', 'active', now(), now())`,
+			values ($1, ` + aSupport.of("1") + `, 'c', '` + connection.App("").Enum()[0] + `', 'Bank', 'active', now(), now())`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 			select $1, ` + aSupport.of("2") + `, id, 'verified', 'Ada', 'checking', '1234', '1234', '', now(), now(), now() from contact where team_id = $1 and short_ref = 'owner'`,
 		`insert into payment_batch (team_id, id, connection_id, created_at) values ($1, ` + aSupport.of("3") + `, ` + aSupport.of("1") + `, now())`,
@@ -422,6 +424,21 @@ func directoryOf(rows int) []string {
 				` + anAccount.of("1") + `, made, made from ` + source,
 	}
 }
+
+// insertListed counts a team's rows as the triggers of the listed tables do.
+const insertListed = `
+	insert into list_count_kept (team_id, list, rows)
+	select $1, * from (
+		select 'contact', count(*) from contact where team_id = $1
+		union all select 'listing', count(*) from listing where team_id = $1
+		union all select 'listing_ownership_period', count(*) from listing_ownership_period where team_id = $1
+		union all select 'account', count(*) from account where team_id = $1
+		union all select 'fee', count(*) from fee where team_id = $1
+		union all select 'reservation', count(*) from reservation where team_id = $1
+		union all select 'transaction', count(*) from transaction where team_id = $1
+		union all select 'journal', count(*) from journal where team_id = $1
+		union all select 'bank_record', count(*) from bank_record where team_id = $1 and type = 'transaction'
+		union all select 'payment', count(*) from payment where team_id = $1) counts`
 
 // insertStatements gives every ownership period of a team the published statements of two years; those of a month ascend with the periods.
 //

@@ -88,6 +88,8 @@ var derived = map[string]string{
 	"ledger_owner_kept":     "sums of journal entries",
 	"ledger_stay_kept":      "sums of journal entries",
 	"ledger_stale":          "which journals wait to be derived",
+	"list_count_kept":       "counts of rows",
+	"list_delta":            "counts of rows",
 	"operation":             "the record of work, with its own reads",
 	"operation_count":       "sums of operations",
 	"operation_progress":    "how far work is",

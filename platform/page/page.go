@@ -131,7 +131,19 @@ type Query struct {
 	ID string
 	// Then orders the rows that share an ID, always ascending, where a query joins the parts of what it lists.
 	Then string
+	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and joins and computes columns for
+	// the rows of that page. Empty where From makes the rows. Joined are the aliases of what From joins to it, separated by spaces: a condition or an
+	// order that names one of them has the page found in From.
+	Rows, Joined string
+
+	// kept is the name under which the rows are counted that the first unnarrowed conditions let through.
+	kept       string
+	unnarrowed int
 }
+
+// Kept says that the rows which the conditions so far let through are counted under a name in list_count (migration 0041), so that the total of a list
+// that is not narrowed further is read there.
+func (q *Query) Kept(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
 // Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to the default: the
 // edge has refused it already.
@@ -185,9 +197,7 @@ func Bound[S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S,
 		return nil
 	}
 	q.Columns = lines + " as lines"
-	args := maps.Clone(q.Args)
-	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	counts, err := db.Select[int64](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
+	counts, err := db.Select[int64](ctx, tx, q.page(string(sort)), q.pageArgs(tx, p))
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
@@ -204,24 +214,87 @@ func Bound[S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S,
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
 
+// find is the narrowest FROM that has all that the conditions and an order name.
+func (q *Query) find(order string) string {
+	if q.Rows == "" {
+		return q.From
+	}
+	text := strings.Join(q.Where, " ") + " " + order
+	for _, alias := range strings.Fields(q.Joined) {
+		if names(text, alias) {
+			return q.From
+		}
+	}
+	return q.Rows
+}
+
+// names says whether SQL names a column of an alias.
+func names(text, alias string) bool {
+	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after, alias+".") {
+		if before == "" || !strings.ContainsAny(before[len(before)-1:], "abcdefghijklmnopqrstuvwxyz_") {
+			return true
+		}
+	}
+	return false
+}
+
+// page is the statement of the page that the arguments page_limit and page_rows select.
+func (q *Query) page(sort string) string {
+	const part = " limit @page_limit offset @page_rows"
+	if q.Rows == "" {
+		return q.SQL(sort) + part
+	}
+	order := q.Order(sort)
+	team := strings.TrimSuffix(q.ID, "id") + "team_id"
+	return "select " + q.Columns + " from " + q.From + " where " + team + " = @page_team and " + q.ID + " = any(array(select " + q.ID + " from " + q.find(order) + q.where() +
+		" order by " + order + part + ")) order by " + order
+}
+
+// count is the statement that counts the rows.
+func (q *Query) count() string {
+	if q.Rows == "" {
+		return "select count(*) from (select " + q.Columns + " from " + q.From + q.where() + ") as listed"
+	}
+	return "select count(*) from " + q.find("") + q.where()
+}
+
 // List reads one page and the total.
 func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S) (*Page[T], error) {
+	var rows []T
+	total := int64(-1)
+	works := []db.Work{func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[T](ctx, tx, q.page(string(sort)), q.pageArgs(tx, p))
+		return err
+	}}
+	if q.kept != "" && len(q.Where) == q.unnarrowed {
+		works = append(works, db.LoadOf(&total, keptCount, q.kept))
+	}
+	if err := tx.Together(ctx, works...); err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	if total < 0 {
+		total = p.Rows() + int64(len(rows))
+		if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
+			var err error
+			if total, err = db.Get[int64](ctx, tx, q.count(), q.Args); err != nil {
+				return nil, fmt.Errorf("count: %w", err)
+			}
+		}
+	}
+	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
+}
+
+// pageArgs are the arguments of a page.
+func (q *Query) pageArgs(tx *db.Tx, p Params) db.Args {
 	args := maps.Clone(q.Args)
 	if args == nil {
 		args = db.Args{}
 	}
 	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	rows, err := db.Select[T](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
-	if err != nil {
-		return nil, fmt.Errorf("list: %w", err)
+	if q.Rows != "" {
+		args["page_team"] = tx.Team
 	}
-	total := p.Rows() + int64(len(rows))
-	if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
-		if total, err = db.Get[int64](ctx, tx, "select count(*) from (select "+q.Columns+" from "+q.From+q.where()+") as listed", q.Args); err != nil {
-			return nil, fmt.Errorf("count: %w", err)
-		}
-	}
-	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
+	return args
 }
 
 // Like makes a search text safe inside LIKE and gives it as a contains pattern.

@@ -96,8 +96,9 @@ type listInput struct {
 }
 
 func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], error) {
-	q := page.Query{Columns: feeColumns, From: feeTables, Sorts: sorts, Default: "name", ID: "f.id"}
+	q := page.Query{Columns: feeColumns, From: feeTables, Rows: "fee f", Joined: "c d t", Sorts: sorts, Default: "name", ID: "f.id"}
 	q.And("f.team_id = @team", db.Args{"team": tx.Team})
+	q.Kept("fee")
 	q.IDs("f.id = any(?)", in.IDs)
 	q.Narrow("f.unique_ref = any(?)", in.UniqueRefs)
 	q.Narrow("f.status = ?", in.Status)

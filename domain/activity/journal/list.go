@@ -25,8 +25,10 @@ type Filter struct {
 
 func (f Filter) query(team id.ID) page.Query {
 	q := page.Query{
-		Columns: columns, From: "journal j", Where: []string{"j.team_id = @team"}, Args: db.Args{"team": team}, Sorts: sorts, Default: "-date", ID: "j.id",
+		Columns: columns, From: "journal j", Rows: "journal j", Where: []string{"j.team_id = @team"}, Args: db.Args{"team": team}, Sorts: sorts, Default: "-date",
+		ID: "j.id",
 	}
+	q.Kept("journal")
 	const anyLine = "exists (select from journal_line l where l.team_id = j.team_id and l.journal_id = j.id and "
 	q.IDs("j.id = any(?)", f.IDs)
 	q.Narrow("j.unique_ref = any(?)", f.UniqueRefs)

@@ -88,7 +88,7 @@ func byWhat(q *page.Query, f *Filter) {
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := MoneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {
-		q.From = tables
+		q.From, q.Joined = tables, "l"
 	}
 	return q
 }
@@ -96,8 +96,9 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 // MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status, stated the sums of the
 // lines that count by their kind, adjusted the sum of the financial adjustments; the last two are null where there are none.
 func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
-	q := page.Query{Columns: columns, From: tables + moneyTables, Default: "-checkIn", ID: "r.id", Sorts: sorts}
+	q := page.Query{Columns: columns, From: tables + moneyTables, Rows: "reservation r", Joined: "l f payment", Default: "-checkIn", ID: "r.id", Sorts: sorts}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
+	q.Kept("reservation")
 	byWhat(&q, f)
 	byDate(&q, f)
 	q.Amounts("f.expected", f.Amount)

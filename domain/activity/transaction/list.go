@@ -68,8 +68,10 @@ const (
 // ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columns(false), From: from, Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: Sorts, Default: "-date", ID: "t.id",
+		Columns: columns(false), From: from, Rows: "transaction t", Joined: "a c", Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: Sorts, Default: "-date",
+		ID: "t.id",
 	}
+	q.Kept("transaction")
 	const (
 		onAccount = "t.account_id = any(?) or t.payment_account_id = any(?) or " + anyLine + "l.account_id = any(?))"
 		ofContact = "t.contact_id = any(?) or " + anyLine + "l.contact_id = any(?))"

@@ -61,11 +61,13 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error
 
 // accountQuery is the list of all accounts; its columns take the argument today.
 func accountQuery(tx *db.Tx) page.Query {
-	return page.Query{
-		Columns: columns(fullBanking), From: accountFrom, Where: []string{"a.team_id = @team"},
+	q := page.Query{
+		Columns: columns(fullBanking), From: accountFrom, Rows: "account a", Joined: "c o", Where: []string{"a.team_id = @team"},
 		Args:  db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "code", ID: "a.id",
 	}
+	q.Kept("account")
+	return q
 }
 
 var sorts = page.Sorts{

@@ -52,6 +52,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := query(tx)
 	if !f.IncludeBalanceRecords {
 		q.And("r.type = 'transaction'", nil)
+		q.Kept("bank_record")
 	}
 	q.IDs("r.id = any(?)", f.IDs)
 	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
@@ -73,7 +74,8 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	}
 	if f.HasMatchingTransactions != nil {
 		_, days := f.matches()
-		q.From, q.Args["days"], q.Args["matching"] = foundTables, days, *f.HasMatchingTransactions
+		q.From, q.Rows = foundTables, ""
+		q.Args["days"], q.Args["matching"] = days, *f.HasMatchingTransactions
 	}
 	return q
 }

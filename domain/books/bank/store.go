@@ -49,7 +49,7 @@ const (
 // query is the list of all bank records.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: columns, From: tables, Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns, From: tables, Rows: "bank_record r", Joined: "a k made state", Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "-date", ID: "r.id",
 	}
 }

@@ -95,13 +95,14 @@ func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]L
 	return out, nil
 }
 
-// closedAt is the first day that is open to @reader when an entry h of those that are described stands before it.
-func closedAt(entries string) string {
-	before := func(open string) string {
-		return ` when exists (select from ledger_entry h where ` + entries + ` and h.txn_at < ` + open + `) then ` + open
-	}
-	return `case` + before(closedBefore) + before(softClosedBefore) + ` end`
+// first joins the day of the earliest entry h of those that are described, looked up in an index that has their days in order.
+func first(entries string) string {
+	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
+
+// closedAt is the first day that is open to @reader when the first entry stands before it.
+const closedAt = `case when first.txn_at < ` + closedBefore + ` then ` + closedBefore +
+	` when first.txn_at < ` + softClosedBefore + ` then ` + softClosedBefore + ` end`
 
 // untold is the condition on an entry h that a lock holds it that Lock has no field for.
 func untold() string {
@@ -135,7 +136,7 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
 	return locks(ctx, tx, `
-		select f.id, `+closedAt(entries)+` as closed_at,
+		select f.id, `+closedAt+` as closed_at,
 			array(select x.id from statement x where x.team_id = @team
 				and exists (select from ledger_entry h where `+entries+` and h.statement_id = x.id)
 				order by x.id desc limit 100) as statements,
@@ -144,7 +145,7 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 				from statement x join ledger_entry h on `+entries+` and h.party = 'owners' and h.listing_id is not null and `+covers+`
 				group by h.listing_id, h.txn_at order by h.txn_at desc, h.listing_id limit 100) o), '[]') as hits,
 			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
-		from unnest(@ids::uuid[]) as f (id)`, fees)
+		from unnest(@ids::uuid[]) as f (id)`+first(entries), fees)
 }
 
 // overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do as well: their figures
@@ -155,10 +156,10 @@ const overPeriod = "x.team_id = @team and x.ownership_period_id"
 func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
 	return locks(ctx, tx, `
-		select p.id, `+closedAt(entries)+` as closed_at,
-			array(select x.id from statement x where `+overPeriod+` = p.id order by x.start_at, x.id) as statements, '[]'::jsonb as hits,
+		select p.id, `+closedAt+` as closed_at,
+			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
 			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
-		from unnest(@ids::uuid[]) as p (id)`, periods)
+		from unnest(@ids::uuid[]) as p (id)`+first(entries), periods)
 }
 
 // StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its last day.

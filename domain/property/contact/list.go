@@ -21,9 +21,10 @@ type Filter struct {
 // ListQuery is the list of contacts c that a valid filter selects, in rows of Contact.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: columns, From: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
+	q.Kept("contact")
 	q.IDs("c.id = any(?)", f.IDs)
 	q.Narrow("c.type = ?", f.Type)
 	q.Narrow("c.status = ?", f.Status)

@@ -29,9 +29,10 @@ type Filter struct {
 // ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without ownership and fees.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: listingColumns, From: listingFrom, Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g", Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "l.id",
 	}
+	q.Kept("listing")
 	q.IDs("l.id = any(?)", f.IDs)
 	q.Narrow("l.short_ref = any(?)", f.ShortRefs)
 	q.Narrow("l.status = ?", f.Status)

@@ -49,14 +49,19 @@ func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 
 // onePeriod reads a period with its lock.
 func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
-	rows, err := selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
-	if err != nil {
+	var rows []Period
+	var locks map[id.ID]ledger.Lock
+	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
+		return err
+	}, db.LoadOf(&locks, ledger.LocksOfPeriods, []id.ID{period})); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, apierr.NotFound
 	}
-	return &rows[0], fillLocks(ctx, tx, rows)
+	rows[0].Lock = locks[period]
+	return &rows[0], nil
 }
 
 // fillLocks says of each period what holds it.
@@ -80,10 +85,12 @@ func idsOf(periods []Period) []id.ID {
 }
 
 func periodQuery(tx *db.Tx) page.Query {
-	return page.Query{
-		Columns: periodColumns, From: "listing_ownership_period p", Where: []string{"p.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: periodSorts, Default: "createdAt", ID: "p.id",
+	q := page.Query{
+		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p", Where: []string{"p.team_id = @team"},
+		Args: db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
+	q.Kept("listing_ownership_period")
+	return q
 }
 
 var periodSorts = page.Sorts{

@@ -37,8 +37,10 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 
 // one reads a listing with its ownership and fees.
 func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	found, err := ByID(ctx, tx, []id.ID{listing})
-	if err != nil {
+	var found map[id.ID]Listing
+	var b beside
+	ids := []id.ID{listing}
+	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, besideOf, ids)); err != nil {
 		return nil, err
 	}
 	l, ok := found[listing]
@@ -46,52 +48,72 @@ func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 		return nil, apierr.NotFound
 	}
 	rows := []Listing{l}
-	if err := complete(ctx, tx, rows); err != nil {
-		return nil, err
-	}
+	b.fill(rows)
 	return &rows[0], nil
 }
 
 // complete fills in who owns the listings today and which fees they are charged.
 func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
-	at := make(map[id.ID]int, len(listings))
-	ids := make([]id.ID, len(listings))
-	for i := range listings {
-		at[listings[i].ID], ids[i] = i, listings[i].ID
-		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
-	}
 	if len(listings) == 0 {
 		return nil
 	}
-	args := db.Args{"team": tx.Team, "ids": ids, "today": day.Of(tx.Now)}
-	owned, err := selectPeriods(ctx, tx, `p.team_id = @team and p.listing_id = any(@ids::uuid[]) and daterange(p.start_at, p.end_at) @> @today::date`, args)
-	if err != nil {
-		return err
+	ids := make([]id.ID, len(listings))
+	for i := range listings {
+		ids[i] = listings[i].ID
 	}
-	if err := fillLocks(ctx, tx, owned); err != nil {
-		return err
+	b, err := besideOf(ctx, tx, ids)
+	b.fill(listings)
+	return err
+}
+
+// beside is what listings tell beside their own rows: the ownership periods that cover today with their locks, and the fees that are charged today.
+type beside struct {
+	owned []Period
+	fees  []charged
+}
+
+type charged struct {
+	FeePeriod
+	ListingID id.ID
+}
+
+func besideOf(ctx context.Context, tx *db.Tx, listings []id.ID) (b beside, err error) {
+	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
+	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		b.owned, err = selectPeriods(ctx, tx, `p.team_id = @team and p.listing_id = any(@ids::uuid[]) and daterange(p.start_at, p.end_at) @> @today::date`, args)
+		if err != nil {
+			return err
+		}
+		return fillLocks(ctx, tx, b.owned)
+	}, func(ctx context.Context, tx *db.Tx) (err error) {
+		b.fees, err = db.Select[charged](ctx, tx, `
+			select p.id, p.start_at, p.end_at, p.rate, p.listing_id, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
+				'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee
+			from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
+			where p.team_id = @team and p.listing_id = any(@ids::uuid[]) and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date
+			order by f.id, p.id`, args)
+		if err != nil {
+			return fmt.Errorf("read recurring fees of listings: %w", err)
+		}
+		return nil
+	})
+	return b, err
+}
+
+// fill gives listings what is theirs.
+func (b *beside) fill(listings []Listing) {
+	at := make(map[id.ID]*Listing, len(listings))
+	for i := range listings {
+		at[listings[i].ID] = &listings[i]
+		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
 	}
-	for i := range owned {
-		listings[at[owned[i].ListingID]].ActiveOwnership = &owned[i]
+	for i := range b.owned {
+		at[b.owned[i].ListingID].ActiveOwnership = &b.owned[i]
 	}
-	type charged struct {
-		FeePeriod
-		ListingID id.ID
+	for i := range b.fees {
+		l := at[b.fees[i].ListingID]
+		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, b.fees[i].FeePeriod)
 	}
-	fees, err := db.Select[charged](ctx, tx, `
-		select p.id, p.start_at, p.end_at, p.rate, p.listing_id, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
-			'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee
-		from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
-		where p.team_id = @team and p.listing_id = any(@ids::uuid[]) and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date
-		order by f.id, p.id`, args)
-	if err != nil {
-		return fmt.Errorf("read recurring fees of listings: %w", err)
-	}
-	for i := range fees {
-		l := &listings[at[fees[i].ListingID]]
-		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, fees[i].FeePeriod)
-	}
-	return nil
 }
 
 // lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends.

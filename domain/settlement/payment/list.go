@@ -47,8 +47,9 @@ type listInput struct {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], error) {
-	q := page.Query{Columns: columns, From: from, Sorts: sorts, Default: "-date", ID: "p.id"}
+	q := page.Query{Columns: columns, From: from, Rows: "payment p", Joined: "c b", Sorts: sorts, Default: "-date", ID: "p.id"}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
+	q.Kept("payment")
 	q.Narrow("p.status = any(?)", in.Status)
 	q.IDs("p.connection_id = any(?)", in.ConnectionIDs)
 	q.IDs("p.connection_id = any(?)", in.ConnectionID)
