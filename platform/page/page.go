@@ -134,7 +134,11 @@ type Query struct {
 	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and joins and computes columns for
 	// the rows of that page. Empty where From makes the rows. Joined are the aliases of what From joins to it, separated by spaces: a condition or an
 	// order that names one of them has the page found in From.
+	// The conditions name the team by @team.
 	Rows, Joined string
+	// Lines is the expression that counts the lines of a row, for lists that tell them and have Rows; empty for others. List refuses a page of more
+	// than MaxLines.
+	Lines string
 
 	// kept is the name under which the rows are counted that the first unnarrowed conditions let through.
 	kept       string
@@ -186,40 +190,12 @@ func (q *Query) where() string {
 // MaxLines is how many lines the rows of one page can have together.
 const MaxLines = 20_000
 
-// Bound refuses a page whose rows have more lines together than an answer can hold; lines is the expression that counts those of a row. The
-// refusal suggests the highest limit with which the page that starts at the same row can be told. It costs a statement, and none where the
-// page is so small that rows of at most a thousand lines cannot be too many.
-//
-//nolint:revive // a list's query, its page and its order, and the lines
-func Bound[S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S, lines string) error {
-	const most = 1000 // lines of one row
-	if p.Limit <= MaxLines/most {
-		return nil
-	}
-	q.Columns = lines + " as lines"
-	counts, err := db.Select[int64](ctx, tx, q.page(string(sort)), q.pageArgs(tx, p))
-	if err != nil {
-		return fmt.Errorf("count the lines of a page: %w", err)
-	}
-	fits, sum := 0, int64(0)
-	for i, n := range counts {
-		if sum += n; sum <= MaxLines {
-			fits = i + 1
-		}
-	}
-	if sum <= MaxLines {
-		return nil
-	}
-	return apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).
-		With(map[string]any{"suggestedLimit": max(fits, 1)})
-}
-
-// find is the narrowest FROM that has all that the conditions and an order name.
-func (q *Query) find(order string) string {
+// find is the narrowest FROM that has all that the conditions and some SQL name.
+func (q *Query) find(named string) string {
 	if q.Rows == "" {
 		return q.From
 	}
-	text := strings.Join(q.Where, " ") + " " + order
+	text := strings.Join(q.Where, " ") + " " + named
 	for _, alias := range strings.Fields(q.Joined) {
 		if names(text, alias) {
 			return q.From
@@ -238,16 +214,45 @@ func names(text, alias string) bool {
 	return false
 }
 
-// page is the statement of the page that the arguments page_limit and page_rows select.
-func (q *Query) page(sort string) string {
-	const part = " limit @page_limit offset @page_rows"
-	if q.Rows == "" {
-		return q.SQL(sort) + part
+// mostLines is how many lines one row can have.
+const mostLines = 1000
+
+// bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest limit with which the page that
+// starts at the same row can be told.
+func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
+	counts, err := db.Select[int64](ctx, tx, q.part(q.Lines+" as lines", sort), q.pageArgs(p))
+	if err != nil {
+		return fmt.Errorf("count the lines of a page: %w", err)
 	}
+	fits, sum := 0, int64(0)
+	for i, n := range counts {
+		if sum += n; sum <= MaxLines {
+			fits = i + 1
+		}
+	}
+	if sum <= MaxLines {
+		return nil
+	}
+	return apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).
+		With(map[string]any{"suggestedLimit": max(fits, 1)})
+}
+
+// part selects something of the rows of the page that the arguments page_limit and page_rows select, in the narrowest FROM.
+func (q *Query) part(columns, sort string) string {
 	order := q.Order(sort)
-	team := strings.TrimSuffix(q.ID, "id") + "team_id"
-	return "select " + q.Columns + " from " + q.From + " where " + team + " = @page_team and " + q.ID + " = any(array(select " + q.ID + " from " + q.find(order) + q.where() +
-		" order by " + order + part + ")) order by " + order
+	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + " limit @page_limit offset @page_rows"
+}
+
+// page is the statement of the page. It has no rows when bounded and the page has too many lines.
+func (q *Query) page(sort string, bounded bool) string {
+	if q.Rows == "" {
+		return q.SQL(sort) + " limit @page_limit offset @page_rows"
+	}
+	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, sort) + "))"
+	if bounded {
+		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", sort), MaxLines)
+	}
+	return sql + " order by " + q.Order(sort)
 }
 
 // count is the statement that counts the rows.
@@ -258,14 +263,19 @@ func (q *Query) count() string {
 	return "select count(*) from " + q.find("") + q.where()
 }
 
-// List reads one page and the total.
+// List reads one page and the total. It refuses a page with more than MaxLines with tooManyLines.
 func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S) (*Page[T], error) {
 	var rows []T
-	total := int64(-1)
-	works := []db.Work{func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = db.Select[T](ctx, tx, q.page(string(sort)), q.pageArgs(tx, p))
+	var works []db.Work
+	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines
+	if bounded {
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
+	}
+	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[T](ctx, tx, q.page(string(sort), bounded), q.pageArgs(p))
 		return err
-	}}
+	})
+	total := int64(-1)
 	if q.kept != "" && len(q.Where) == q.unnarrowed {
 		works = append(works, db.LoadOf(&total, keptCount, q.kept))
 	}
@@ -285,15 +295,12 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 }
 
 // pageArgs are the arguments of a page.
-func (q *Query) pageArgs(tx *db.Tx, p Params) db.Args {
+func (q *Query) pageArgs(p Params) db.Args {
 	args := maps.Clone(q.Args)
 	if args == nil {
 		args = db.Args{}
 	}
 	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	if q.Rows != "" {
-		args["page_team"] = tx.Team
-	}
 	return args
 }
 

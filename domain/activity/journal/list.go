@@ -68,10 +68,7 @@ type listInput struct {
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], error) {
 	q := in.query(tx.Team)
-	const lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"
-	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
-		return nil, err
-	}
+	q.Lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"
 	found, err := page.List[Journal](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

@@ -80,16 +80,14 @@ type listInput struct {
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], error) {
 	q := page.Query{
-		Columns: columns(), From: from, Sorts: transaction.Sorts, Default: "-createdAt", ID: "t.id",
+		Columns: columns(), From: from, Rows: "transaction_template t", Joined: "a c", Lines: "jsonb_array_length(t.lines)",
+		Sorts: transaction.Sorts, Default: "-createdAt", ID: "t.id",
 		Where: []string{"t.team_id = @team"}, Args: db.Args{"team": tx.Team},
 	}
 	q.IDs("t.id = any(?)", in.IDs)
 	q.Narrow("t.status = ?", in.Status)
 	q.Narrow("t.type = any(?)", in.Type)
 	q.Search(in.Search, "t.description", "t.unique_ref", "c.name")
-	if err := page.Bound(ctx, tx, q, in.Params, in.Sort, "jsonb_array_length(t.lines)"); err != nil {
-		return nil, err
-	}
 	found, err := page.List[Template](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err

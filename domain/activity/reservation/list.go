@@ -134,11 +134,8 @@ type listInput struct {
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
 	q := ListQuery(tx, &in.Filter)
 	if in.IncludeLines {
-		const lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
+		q.Lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
 			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
-		if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
-			return nil, err
-		}
 	}
 	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {

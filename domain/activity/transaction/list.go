@@ -125,19 +125,24 @@ type listInput struct {
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
 	in.reader = tx.Actor.User
 	q := ListQuery(in.Filter)
-	q.Columns, q.Args["team"] = columns(in.IncludeLines), tx.Team
+	q.Columns, q.Args["team"] = listed(in.IncludeLines), tx.Team
 	if in.IncludeLines {
-		const lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
-		if err := page.Bound(ctx, tx, q, in.Params, in.Sort, lines); err != nil {
-			return nil, err
-		}
+		q.Lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
 	}
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
-	if err := Show(ctx, tx, found.Data); err != nil || !in.Operations() {
-		return found, err
+	if err := Show(ctx, tx, found.Data); err != nil {
+		return nil, err
+	}
+	if !in.IncludeLines {
+		for i := range found.Data {
+			found.Data[i].Lines = nil
+		}
+	}
+	if !in.Operations() {
+		return found, nil
 	}
 	return found, operation.Embed(ctx, tx, operation.Transaction, found.Data,
 		func(t *Transaction) (id.ID, **operation.Summary) { return t.ID, &t.Operations })

@@ -76,6 +76,16 @@ func columns(withLines bool) string {
 	return head + "null::jsonb as lines"
 }
 
+// listed are the columns of a list. Without lines there is one for each listing that a transaction has lines on, and in it nothing else: so much Show
+// has to know.
+func listed(withLines bool) string {
+	if withLines {
+		return columns(true)
+	}
+	return head + `(select jsonb_agg(distinct jsonb_build_object('listingId', l.listing_id)) from transaction_line l
+		where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
+}
+
 // byIDs reads transactions with their lines, in the order of their ids.
 func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
 	found, err := db.Select[Transaction](ctx, tx, "select "+columns(true)+" from "+from+" where t.team_id = @team and t.id = any(@ids) order by t.id",
