@@ -126,20 +126,23 @@ func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
 }
 
 func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
-	f, err := get(ctx, tx, feeID)
-	if err != nil {
+	var f Fee
+	var b beside
+	var periods []Period
+	if err := tx.Together(ctx, db.LoadOf(&f, get, feeID), db.LoadOf(&periods, periodsOf, feeID), db.LoadOf(&b, besideOf, []id.ID{feeID})); err != nil {
 		return nil, err
 	}
-	return show(ctx, tx, f)
+	b.fill(&f)
+	f.ListingPeriods = periods
+	return &f, nil
 }
 
 // show gives a fee what it shows beside its own row.
 func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
-	found := []Fee{f}
-	var periods []Period
-	err := tx.Together(ctx, db.LoadOf(&periods, periodsOf, f.ID), func(ctx context.Context, tx *db.Tx) error { return complete(ctx, tx, found) })
-	found[0].ListingPeriods = periods
-	return &found[0], err
+	var b beside
+	err := tx.Together(ctx, db.LoadOf(&f.ListingPeriods, periodsOf, f.ID), db.LoadOf(&b, besideOf, []id.ID{f.ID}))
+	b.fill(&f)
+	return &f, err
 }
 
 // complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what they should be.
@@ -148,20 +151,30 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	for i := range fees {
 		ids[i] = fees[i].ID
 	}
-	var locks map[id.ID]ledger.Lock
-	var statuses map[id.ID]ledger.JournalStatus
-	var mapped []mapping
-	var linked map[id.ID][]account.NameRef
-	if err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOfFees, ids), db.LoadOf(&statuses, ledger.StatusOfFees, ids), db.Load(&mapped, mappings),
-		db.LoadOf(&linked, linkedAccounts, ids)); err != nil {
-		return err
-	}
+	b, err := besideOf(ctx, tx, ids)
 	for i := range fees {
-		f := &fees[i]
-		f.link(linked[f.ID], mapped)
-		f.Lock, f.JournalStatus = locks[f.ID], statuses[f.ID]
+		b.fill(&fees[i])
 	}
-	return nil
+	return err
+}
+
+// beside is what fees tell beside their own rows.
+type beside struct {
+	locks    map[id.ID]ledger.Lock
+	statuses map[id.ID]ledger.JournalStatus
+	mapped   []mapping
+	linked   map[id.ID][]account.NameRef
+}
+
+func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
+	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOfFees, ids), db.LoadOf(&b.statuses, ledger.StatusOfFees, ids), db.Load(&b.mapped, mappings),
+		db.LoadOf(&b.linked, linkedAccounts, ids))
+	return b, err
+}
+
+func (b *beside) fill(f *Fee) {
+	f.link(b.linked[f.ID], b.mapped)
+	f.Lock, f.JournalStatus = b.locks[f.ID], b.statuses[f.ID]
 }
 
 // link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types are posted on.

@@ -123,6 +123,9 @@ func LockReasons() string {
 	return strings.Join(names, ", ")
 }
 
+// noLock is the condition of no lock at all.
+const noLock = "false"
+
 // The parts that the rules in SQL are made of.
 const (
 	// An entry h that closed books and statements show is active, and of the trust or operating ledger.
@@ -158,7 +161,7 @@ func anyLock(text func(*lockRule) string) string {
 		}
 	}
 	if out == nil {
-		return "false"
+		return noLock
 	}
 	return "(" + strings.Join(out, " or ") + ")"
 }

@@ -114,6 +114,16 @@ func untold() string {
 	})
 }
 
+// held is the condition that one of the entries h that are described is held by a lock that Lock has no field for. Where there is no such lock nothing
+// is asked: Postgres would start parallel workers to find out that nothing fulfills "false".
+func held(entries string) string {
+	condition := untold()
+	if condition == noLock {
+		return noLock
+	}
+	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
+}
+
 // LocksOf reads the locks on the journals of sources. The offset makes Postgres look each source up, as in stored.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
 	return locks(ctx, tx, `
@@ -144,7 +154,7 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 				select h.listing_id, h.txn_at, max(x.end_at) + 1 as open_from
 				from statement x join ledger_entry h on `+entries+` and h.party = 'owners' and h.listing_id is not null and `+covers+`
 				group by h.listing_id, h.txn_at order by h.txn_at desc, h.listing_id limit 100) o), '[]') as hits,
-			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
+			'{}'::uuid[] as records, `+held(entries)+` as held
 		from unnest(@ids::uuid[]) as f (id)`+first(entries), fees)
 }
 
@@ -158,7 +168,7 @@ func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]
 	return locks(ctx, tx, `
 		select p.id, `+closedAt+` as closed_at,
 			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
-			'{}'::uuid[] as records, exists (select from ledger_entry h where `+entries+` and `+untold()+`) as held
+			'{}'::uuid[] as records, `+held(entries)+` as held
 		from unnest(@ids::uuid[]) as p (id)`+first(entries), periods)
 }
 
