@@ -34,6 +34,8 @@ func TestWhatIsNotPaid(t *testing.T) {
 	other := w.Contact("vendor", "No account")
 	w.Put("/transactions/"+bill.String(), object{"contactId": other}).Want(200)
 	ask(bill, over).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
+	w.method(other, "pending", false)
+	ask(bill, over).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 	w.Put("/transactions/"+bill.String(), object{"contactId": nil}).Want(200)
 	ask(bill, over).WantError(apierr.CodePayproviderVendorOwnerRequired, "")
 	w.Put("/transactions/"+bill.String(), object{"contactId": w.vendor}).Want(200)
