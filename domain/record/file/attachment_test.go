@@ -23,7 +23,7 @@ import (
 
 const attachments = "/transaction-attachments/"
 
-// Proves: ATT-01, ATT-08, ATT-09, ATT-11, ATT-12, ATT-13, ATT-14, ATT-18.
+// Proves: ATT-01, ATT-08, ATT-09, ATT-11, ATT-12, ATT-13, ATT-14, ATT-18, OPEN-49.
 func TestUploadAndDownload(t *testing.T) {
 	t.Parallel()
 	w, store := newUploads(t)

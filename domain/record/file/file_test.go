@@ -123,7 +123,7 @@ func (w *world) rows(table string) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Proves: OPS-27.
+// Proves: OPS-27, OPEN-48.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// Proves: OPS-29.
+// Proves: OPS-29, OPEN-48.
 func TestDownloadOfAnUnknownFile(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -163,7 +163,7 @@ func TestDownloadOfAnUnknownFile(t *testing.T) {
 	other.As([]string{}, nil).Get("/files/"+f.ID.String()+"/download").WantError(apierr.CodeForbidden, "")
 }
 
-// Proves: EXP-04.
+// Proves: EXP-04, OPEN-48.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
@@ -195,6 +195,7 @@ func TestLink(t *testing.T) {
 	stranger.Get("/links/" + w.ID.String() + "/" + f.ID.String()).Want(400)
 }
 
+// Proves: OPEN-48.
 func TestPurgedContentIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,7 @@ func TestRendererFails(t *testing.T) {
 		return errors.New("the printer is on fire")
 	}))
 	answer := w.Get("/probes/csv").WantError(apierr.CodeBadGateway, "")
-	if answer.Has("context") || strings.Contains(string(answer.Body), "fire") || w.files() != 0 || w.open() != 0 {
+	if answer.Status != 502 || answer.Has("context") || strings.Contains(string(answer.Body), "fire") || w.files() != 0 || w.open() != 0 {
 		t.Errorf("answer %s, %d files, %d open", answer.Body, w.files(), w.open())
 	}
 }
@@ -154,7 +154,7 @@ func TestProgressOfAQueuedExport(t *testing.T) {
 	w.Get("/operations/op_00000000000000000000000000/progress").WantError(apierr.CodeNotFound, "")
 }
 
-// Proves: EXP-08, EXP-09, EXP-11, EXP-26, OPS-26, OPS-27, OPS-28, OPS-29, OPS-30, OPS-88.
+// Proves: EXP-08, EXP-09, EXP-11, EXP-26, OPS-26, OPS-27, OPS-28, OPS-29, OPS-30, OPS-88, OPEN-48.
 func TestQueuedExport(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, s *selection, to *export.Sink) error {
@@ -183,6 +183,11 @@ func TestQueuedExport(t *testing.T) {
 		if string(got.Body) != "word\r\nboat\r\n" {
 			t.Errorf("file %q", got.Body)
 		}
+	}
+	meta := w.Get("/files/" + file).Want(200)
+	made, _ := time.Parse(time.RFC3339, meta.String("createdAt"))
+	if purge, err := time.Parse(time.RFC3339, meta.String("purgeAt")); err != nil || purge.Sub(made) != 30*24*time.Hour {
+		t.Errorf("it stays until %v, %v: %s", purge, err, meta.Body)
 	}
 	if w.files() != 1 || w.open() != 0 {
 		t.Errorf("%d files, %d open", w.files(), w.open())
