@@ -231,6 +231,8 @@ func (p promise) refusals(t *testing.T, b *books) {
 		{"page=x", "integer", "page"},
 		{"offset=-1", "range", "offset"},
 		{"page=9007199254740991", "range", "page"},
+		{"page=9007199254740992", "integer", "page"},
+		{"offset=9007199254740992", "integer", "offset"},
 		{"sort=color", "enum", "sort"},
 		{"sort=createdAt_desc", "enum", "sort"},
 		{"sortBy=name", "unknownParameter", "sortBy"},

@@ -154,7 +154,7 @@ func TestMadeUpLinksAreInvalid(t *testing.T) {
 	for _, token := range []string{
 		"", "x", link + "A", link[:len(link)-1], strings.ToUpper(link), "ol_us_", link[6:], strings.Replace(link, "_us_", "_eu_", 1), strings.Repeat("a", 3000), "ø\n", "' or true --",
 	} {
-		f.exchange(token).refused(apierr.CodeOwnerStatementLinkInvalid, "The link is not valid")
+		f.exchange(token).want(401).refused(apierr.CodeOwnerStatementLinkInvalid, "The link is not valid")
 	}
 	f.call("POST", "/owner-statement-links/exchange", "", `{}`).want(400)
 	f.call("POST", "/owner-statement-links/exchange", "", `{"token":"`+strings.Repeat("a", 5000)+`"}`).want(413)
@@ -177,7 +177,7 @@ func TestALinkExpires(t *testing.T) {
 		t.Errorf("the session outlives its link: %v", s["expiresAt"])
 	}
 	age(access.OwnerLinkValidity)
-	f.exchange(link).refused(apierr.CodeOwnerStatementLinkExpired, "The link has expired")
+	f.exchange(link).want(401).refused(apierr.CodeOwnerStatementLinkExpired, "The link has expired")
 	f.Put("/statements/"+f.january.String(), object{"status": "draft"}).Want(200)
 	f.exchange(link).refused(apierr.CodeOwnerStatementLinkExpired, "")
 }
