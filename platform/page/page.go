@@ -196,7 +196,7 @@ func (q *Query) find(named string) string {
 		return q.From
 	}
 	text := strings.Join(q.Where, " ") + " " + named
-	for _, alias := range strings.Fields(q.Joined) {
+	for alias := range strings.FieldsSeq(q.Joined) {
 		if names(text, alias) {
 			return q.From
 		}

@@ -186,11 +186,11 @@ func liveSection(expense string) string {
 }
 
 var (
-	// section tells which figure an entry e belongs to. Entries of imported statements name theirs by their trigger.
+	// Section tells which figure an entry e belongs to. Entries of imported statements name theirs by their trigger.
 	section = `case
 		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
 		else ` + liveSection("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
-	// keptSection tells it of the sums e.
+	// KeptSection tells it of the sums e.
 	keptSection = liveSection("e.expense")
 )
 
