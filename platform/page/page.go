@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -220,7 +221,8 @@ const mostLines = 1000
 // bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest limit with which the page that
 // starts at the same row can be told.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
-	counts, err := db.Select[int64](ctx, tx, q.part(q.Lines+" as lines", sort), q.pageArgs(p))
+	sql := q.part(q.Lines+" as lines", sort)
+	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.pageArgs(p)))
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
@@ -286,13 +288,27 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		total = p.Rows() + int64(len(rows))
 		if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
 			var err error
-			if total, err = db.Get[int64](ctx, tx, q.count(), q.Args); err != nil {
+			sql := q.count()
+			if total, err = db.Get[int64](ctx, tx, sql, used(sql, q.Args)); err != nil {
 				return nil, fmt.Errorf("count: %w", err)
 			}
 		}
 	}
 	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
 }
+
+// used are the arguments that SQL uses: what only the columns need is none of them where the columns are left out.
+func used(sql string, args db.Args) db.Args {
+	kept := db.Args{}
+	for _, name := range argument.FindAllString(sql, -1) {
+		if value, given := args[name[1:]]; given {
+			kept[name[1:]] = value
+		}
+	}
+	return kept
+}
+
+var argument = regexp.MustCompile(`@[a-zA-Z_][a-zA-Z0-9_]*`)
 
 // pageArgs are the arguments of a page.
 func (q *Query) pageArgs(p Params) db.Args {

@@ -43,7 +43,7 @@ type Person struct {
 
 func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], error) {
 	q := page.Query{
-		Columns: `id, name, email, @caller::text as caller`, From: "contact", ID: "id", Default: "name", Args: db.Args{"caller": tx.Actor.User.String()},
+		Columns: `id, name, email, @caller::text as caller`, From: "contact", Rows: "contact", ID: "id", Default: "name", Args: db.Args{"caller": tx.Actor.User.String()},
 		Sorts: sorts,
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
