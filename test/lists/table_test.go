@@ -110,7 +110,7 @@ var telling = map[string]string{
 	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "parent": unknown, "startDate": "2026-02-01",
 	"endDate": "2001-01-01", "accountClassifications": "assets", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",
 	"notTriggerTypes": "reservation", "channels": "airbnb", "notChannels": "none", "businessModels": "co_host", "party": "owners",
-	"ledger": "trust", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",
+	"ledger": "historical", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",
 	"businessModel": "co_host", "channel": "none", "classification": "asset", "assignment": "openingBalance",
 	"/accounts type": "bank", "/reservations/line-mappings status": "unmapped", "/transactions paidStatus": "unpaid", "/reservations paidStatus": "unpaid", "/statements status": "published", "/reservations type": "ownerStay", "/reports/journal-entries occupancyStatus": "cancelled&endDate=2026-12-31",
 }
