@@ -349,3 +349,24 @@ func TestSchemaLocationsExist(t *testing.T) {
 		}
 	}
 }
+
+// Components that refer to components are met from several places, in any order.
+func TestResolvedIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	enum := `{"type":"string","enum":["a"]}`
+	shared := `{"components":{"schemas":{"Letter":` + enum + `},"parameters":{"Letter":{"name":"letter","in":"query","schema":{"$ref":"#/components/schemas/Letter"}}}},
+		"paths":{"/a":{"get":{"parameters":[{"$ref":"#/components/parameters/Letter"}]}},"/b":{"get":{"parameters":[{"$ref":"#/components/parameters/Letter"}]}}}}`
+	want := `{"get":{"parameters":[{"in":"query","name":"letter","schema":{"enum":["a"],"type":"string"}}]}}`
+	for range 20 {
+		tree, err := api.Description{JSON: []byte(shared)}.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, _ := tree["paths"].(map[string]any)
+		for path, methods := range paths {
+			if got, err := json.Marshal(methods); err != nil || string(got) != want {
+				t.Fatalf("%s: %s, %v", path, got, err)
+			}
+		}
+	}
+}

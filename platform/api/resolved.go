@@ -34,9 +34,11 @@ func (d Description) Resolved() (map[string]any, error) {
 func resolved(root tree, node any) any {
 	switch n := node.(type) {
 	case []any:
+		out := make([]any, len(n))
 		for i := range n {
-			n[i] = resolved(root, n[i])
+			out[i] = resolved(root, n[i])
 		}
+		return out
 	case tree:
 		if ref, ok := n["$ref"].(string); ok {
 			target := root
@@ -46,9 +48,9 @@ func resolved(root tree, node any) any {
 			if target["properties"] != nil {
 				return n
 			}
-			one := maps.Clone(target)
-			delete(n, "$ref")
-			maps.Copy(one, n) // what stands beside a reference holds for its place
+			one, around := maps.Clone(target), maps.Clone(n) // the reference itself is met again, from wherever its component is referred to
+			delete(around, "$ref")
+			maps.Copy(one, around) // what stands beside a reference holds for its place
 			return resolved(root, one)
 		}
 		out := make(tree, len(n))
