@@ -108,7 +108,7 @@ var telling = map[string]string{
 	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "currency": "eur", "status": "inactive",
 	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",
 	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "parent": unknown, "startDate": "2026-02-01",
-	"endDate": "2001-01-01", "accountClassifications": "assets", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",
+	"endDate": "2001-01-01", "accountClassifications": "asset", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",
 	"notTriggerTypes": "reservation", "channels": "airbnb", "notChannels": "none", "businessModels": "co_host", "party": "owners",
 	"ledger": "historical", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",
 	"businessModel": "co_host", "channel": "none", "classification": "asset", "assignment": "openingBalance",
