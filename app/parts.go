@@ -2,7 +2,6 @@ package app
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 
 	"stayledger/domain/activity/fee"
@@ -98,7 +97,7 @@ func Parts(o External, c Config) parts.Part {
 		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
 		file.Part(o.Store, o.Signer),
 		audit.Part(),
-		{Every: slices.Concat(api.Every(), page.Every()), Tables: append(
+		{Every: append(api.Every(), page.Counts.Every()), Tables: append(
 			parts.Owns(append(page.Tables(), "api_idempotency")...),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},

@@ -152,7 +152,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 		return err
 	}
 	w := job.NewWorker(job.Config{
-		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every, page.Every()),
+		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every, []job.Every{page.Counts.Every()}),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 			return operation.MarkRunning(ctx, b.db, jobs, at)
 		},

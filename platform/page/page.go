@@ -134,8 +134,7 @@ type Query struct {
 	Then string
 	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and joins and computes columns for
 	// the rows of that page. Empty where From makes the rows. Joined are the aliases of what From joins to it, separated by spaces: a condition or an
-	// order that names one of them has the page found in From.
-	// The conditions name the team by @team.
+	// order that names one of them has the page found in From. The conditions name the team by @team.
 	Rows, Joined string
 	// Lines is the expression that counts the lines of a row, for lists that tell them and have Rows; empty for others. List refuses a page of more
 	// than MaxLines.

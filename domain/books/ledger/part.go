@@ -1,11 +1,14 @@
 package ledger
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/platform/job"
+	"stayledger/platform/parts"
+)
 
 // Part is the ledger, which is read through other nouns.
 func Part() parts.Part {
 	return parts.Part{
-		Every:  every(),
+		Every:  []job.Every{sums.Every()},
 		Tables: parts.Owns("ledger_entry", "ledger_stale", "ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_stay_kept", "ledger_large"),
 	}
 }
