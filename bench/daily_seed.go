@@ -177,11 +177,13 @@ func (f *filler) fill(ctx context.Context) error {
 		return err
 	}
 	err = inPairs(f.work, func(w filling) error {
-		return f.asAdministrator(ctx, []string{
-			"delete from ledger_delta where team_id = $1", "delete from ledger_balance_kept where team_id = $1", "delete from ledger_month_kept where team_id = $1",
-			"delete from ledger_day_kept where team_id = $1", insertBalances, insertMonths, insertDays,
-			"delete from list_delta where team_id = $1", "delete from list_count_kept where team_id = $1", insertListed,
-		}, w.team)
+		statements := append([]string{}, insertSums...)
+		for _, table := range []string{
+			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_stay_kept", "list_delta", "list_count_kept",
+		} {
+			statements = append([]string{"delete from " + table + " where team_id = $1"}, statements...)
+		}
+		return f.asAdministrator(ctx, append(statements, insertListed), w.team)
 	})
 	if err != nil {
 		return err

@@ -140,7 +140,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 		case cmp.Or(now.State, now.Status) == operation.Completed:
 			return time.Since(begin), nil
 		case cmp.Or(now.State, now.Status) == operation.Failed:
-			return 0, errors.New("the operation failed")
+			return 0, fmt.Errorf("the operation failed: %.2000s", body)
 		case time.Since(begin) > 10*patience:
 			return 0, errors.New("the operation does not end")
 		}

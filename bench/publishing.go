@@ -161,7 +161,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 			(2, 'bill', 5000, '5200', 'owners'), (2, 'ap', -5000, '2200', null)) as e (kind, ref, cents, code, party) on e.kind = s.n - s.n %% 2
 		join account a on a.team_id = $1 and a.code = e.code
 		where p.team_id = $1`, publishedMonth, earlierMonths)
-	err = b.asAdministrator(ctx, []string{
+	err = b.asAdministrator(ctx, append([]string{
 		fmt.Sprintf(`update team set statement_start_at = (date '%s-01' - make_interval(months => %d))::date where id = $1`, publishedMonth, earlierMonths),
 		entries,
 		strings.NewReplacer("$months", fmt.Sprintf("generate_series(1, %d)", earlierMonths), "$last", publishedMonth, "$earlier", strconv.Itoa(earlierMonths)).Replace(`
@@ -171,7 +171,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 				($earlier - month) * 155000, 155000, 0, 0, ($earlier + 1 - month) * 155000, 0, now(), current_timestamp, transaction_timestamp()
 			from (select p.*, month, (date '$last-01' - make_interval(months => month))::date as at from listing_ownership_period p cross join $months month
 				where p.team_id = $1) x`),
-	}, t)
+	}, insertSums...), t)
 	if err != nil {
 		return t, err
 	}

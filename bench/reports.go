@@ -121,23 +121,26 @@ const insertEntries = `
 	join account a on a.team_id = $1 and a.code = e.code
 	join listing_ownership_period p on p.team_id = $1 and p.listing_id = s.listing`
 
-// insertBalances, insertMonths and insertDays add up what the ledger keeps.
-const (
-	insertBalances = `
-		insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit)
+// insertSums add up what the ledger keeps of the entries of the team $1, as its triggers and its fold do.
+var insertSums = []string{
+	`insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit, entries)
 		select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'), date_trunc('month', txn_at),
-			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
-		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`
-	insertMonths = `
-		insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit)
-		select team_id, ledger, currency, account_id, party, month, sum(debit), sum(credit)
-		from ledger_balance_kept where team_id = $1 group by 1, 2, 3, 4, 5, 6`
-	insertDays = `
-		insert into ledger_day_kept (team_id, ledger, currency, day, account_id, party, debit, credit)
+			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0), count(*)
+		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`,
+	`insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit, entries)
+		select team_id, ledger, currency, account_id, party, month, sum(debit), sum(credit), sum(entries)
+		from ledger_balance_kept where team_id = $1 group by 1, 2, 3, 4, 5, 6`,
+	`insert into ledger_day_kept (team_id, ledger, currency, day, account_id, party, debit, credit, entries)
 		select team_id, ledger, currency, txn_at, account_id, coalesce(party, ''),
-			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0)
-		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6`
-)
+			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0), count(*)
+		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6`,
+	`insert into ledger_owner_kept (team_id, ownership_period_id, currency, month, account_id, expense, cents, entries)
+		select team_id, ownership_period_id, currency, date_trunc('month', txn_at), account_id, trigger_type = 'expense', sum(cent_total), count(*)
+		from ledger_entry where team_id = $1 and party = 'owners' and ownership_period_id is not null group by 1, 2, 3, 4, 5, 6`,
+	`insert into ledger_stay_kept (team_id, reservation_id, currency, account_id, cents)
+		select team_id, reservation_id, currency, account_id, sum(cent_total)
+		from ledger_entry where team_id = $1 and reservation_id is not null group by 1, 2, 3, 4`,
+}
 
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.
 func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
@@ -154,7 +157,7 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 	}
 	for i, t := range teams {
 		insert := strings.ReplaceAll(strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)), "$2", strconv.Itoa(sizes[i]))
-		if err := b.asAdministrator(ctx, []string{insert, insertBalances, insertMonths, insertDays}, t); err != nil {
+		if err := b.asAdministrator(ctx, append([]string{insert}, insertSums...), t); err != nil {
 			return err
 		}
 	}
