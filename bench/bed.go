@@ -63,6 +63,7 @@ type bed struct {
 	small     tenant
 	dailyRows []int      // sizes of the teams of the section daily
 	dailyOnly []string   // what of it is measured
+	timed     bool       // PostgreSQL tells where it spends its time
 	entries   int        // of the largest ledger
 	books     []tenant   // those of ledgers, once they are filled
 	ours      string     // address of the service
@@ -81,8 +82,8 @@ type startedJob struct {
 	at     time.Time
 }
 
-func newBed(ctx context.Context, rows, entries int) (b *bed, err error) {
-	b = &bed{entries: entries, started: make(chan startedJob, 1000)}
+func newBed(ctx context.Context, o options) (b *bed, err error) {
+	b = &bed{entries: o.entries, timed: o.timed, started: make(chan startedJob, 1000)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -94,9 +95,17 @@ func newBed(ctx context.Context, rows, entries int) (b *bed, err error) {
 	if err := os.Chmod(b.folder, 0o711); err != nil { //nolint:gosec // The account that PostgreSQL runs as for root passes through.
 		return b, fmt.Errorf("open the folder: %w", err)
 	}
-	b.server, err = pgserver.Start(ctx, pgserver.Options{Dir: b.folder + "/cluster", Durable: true, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	server := pgserver.Options{Dir: b.folder + "/cluster", Durable: true, Logger: slog.New(slog.DiscardHandler)}
+	if o.timed {
+		server.Settings = map[string]string{"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track_planning": "on", "pg_stat_statements.track": "all"}
+	}
+	if b.server, err = pgserver.Start(ctx, server); err != nil {
 		return b, err
+	}
+	if o.timed {
+		if err := b.asAdministrator(ctx, []string{"create extension pg_stat_statements"}, tenant{}); err != nil {
+			return b, err
+		}
 	}
 	url := b.server.URL(pgserver.Role, pgserver.Role)
 	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
@@ -108,7 +117,7 @@ func newBed(ctx context.Context, rows, entries int) (b *bed, err error) {
 	for _, t := range []struct {
 		*tenant
 		rows int
-	}{{&b.large, rows}, {&b.small, 10_000}} {
+	}{{&b.large, o.rows}, {&b.small, 10_000}} {
 		if *t.tenant, err = newTenant(ctx, b.db, t.rows); err != nil {
 			return b, err
 		}

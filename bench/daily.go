@@ -41,7 +41,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	if d.counted, err = b.countedService(ctx); err != nil {
 		return nil, err
 	}
-	defer d.counted.db.Close()
+	defer d.counted.close()
 	if err := d.serveBare(ctx); err != nil {
 		return nil, err
 	}

@@ -175,11 +175,14 @@ func (p *pair) round(ctx context.Context) error {
 
 // costs are the figures of what a request sends to the database.
 func (d *dailyBed) costs(ctx context.Context, name string, c *compared) ([]Metric, error) {
-	s, err := d.counted.count(ctx, c.team, func(on *client, n int) []byte { return c.ours(on, 0, n) })
+	s, spent, err := d.counted.count(ctx, c.team, func(on *client, n int) []byte { return c.ours(on, 0, n) })
 	if err != nil {
 		return nil, err
 	}
-	detail := map[string]any{"slowest": s.slowest, "slowestMs": s.slowestMS, "rows": c.rows}
+	detail := map[string]any{"rows": c.rows}
+	if spent != nil {
+		detail["database"] = spent
+	}
 	return []Metric{
 		figure("daily_"+name+"_statements", float64(s.statements), detail), figure("daily_"+name+"_round_trips", float64(s.roundTrips), detail),
 	}, nil

@@ -67,6 +67,7 @@ type options struct {
 	out, only, profiles string
 	rows, entries       int
 	daily, dailyOnly    string
+	timed               bool
 }
 
 func main() {
@@ -78,6 +79,7 @@ func main() {
 	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
 	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured with, the fewest first")
 	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in their names, such as transactions,reservation_put,crowds")
+	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on the standard error, of the requests of the section daily in their figures; this costs time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -93,7 +95,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := newBed(ctx, o.rows, o.entries)
+	b, err := newBed(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -107,6 +109,9 @@ func run(ctx context.Context, o options) (err error) {
 		metrics, err := profiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if err := b.tellSpent(ctx, s.name); err != nil {
+			return err
 		}
 		for _, m := range metrics {
 			verdict := "short"

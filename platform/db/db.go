@@ -235,7 +235,6 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		return unavailable(err)
 	}
 	if len(turns) > 0 {
-		defer give(turns, s.Team)
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
 	tx := &Tx{
@@ -243,7 +242,18 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
-	defer tx.abandon()
+	read := false
+	defer func() {
+		leave := func() {
+			tx.leave(context.WithoutCancel(ctx))
+			give(turns, s.Team)
+		}
+		if read { // what was read stands, so its reader does not wait for the transaction to end
+			go leave()
+		} else {
+			leave()
+		}
+	}()
 	if err := work(ctx, tx); err != nil {
 		return tx.classify(err)
 	}
@@ -253,6 +263,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	if m == modeWrite || m == modeWriteLazily {
 		d.announce(tx)
 	}
+	read = m == modeRead
 	return nil
 }
 

@@ -411,7 +411,7 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-// end commits, or checks what COMMIT would check and rolls back.
+// end commits, or checks what COMMIT would check and rolls back. A read ends when its connection is given back.
 func (tx *Tx) end(ctx context.Context) error {
 	if err := tx.finish(); err != nil {
 		return err
@@ -428,7 +428,13 @@ func (tx *Tx) end(ctx context.Context) error {
 	case modeReadOne:
 		tx.ended = true
 		return nil
-	case modeRead, modeWrite, modeWriteLazily:
+	case modeRead:
+		tx.ended = true
+		if tx.conn.Conn().PgConn().TxStatus() == 'E' {
+			return errAborted
+		}
+		return nil
+	case modeWrite, modeWriteLazily:
 		stmts = append(stmts, Stmt{SQL: "commit"})
 	case modeDryRun: // what COMMIT would refuse, a dry run refuses
 		stmts = append(stmts, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"})
@@ -441,13 +447,18 @@ func (tx *Tx) end(ctx context.Context) error {
 	return err
 }
 
-// abandon gives the connection back, rolling back whatever was not ended.
-func (tx *Tx) abandon() {
+// leave gives the connection back, rolling back whatever was not ended. A read has nothing to undo, and monitors take transactions that are rolled
+// back for failures.
+func (tx *Tx) leave(ctx context.Context) {
 	tx.ended = true
 	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		if _, err := tx.conn.Exec(ctx, "rollback"); err != nil {
+		end := "rollback"
+		if tx.mode == modeRead {
+			end = "commit"
+		}
+		if _, err := tx.conn.Exec(ctx, end); err != nil {
 			_ = tx.conn.Conn().Close(ctx) // the pool replaces it
 		}
 	}
