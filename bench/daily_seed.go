@@ -179,7 +179,7 @@ func (f *filler) fill(ctx context.Context) error {
 	err = inPairs(f.work, func(w filling) error {
 		statements := append([]string{}, insertSums...)
 		for _, table := range []string{
-			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_stay_kept", "list_delta", "list_count_kept",
+			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "list_delta", "list_count_kept",
 		} {
 			statements = append([]string{"delete from " + table + " where team_id = $1"}, statements...)
 		}

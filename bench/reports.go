@@ -137,9 +137,6 @@ var insertSums = []string{
 	`insert into ledger_owner_kept (team_id, ownership_period_id, currency, month, account_id, expense, cents, entries)
 		select team_id, ownership_period_id, currency, date_trunc('month', txn_at), account_id, trigger_type = 'expense', sum(cent_total), count(*)
 		from ledger_entry where team_id = $1 and party = 'owners' and ownership_period_id is not null group by 1, 2, 3, 4, 5, 6`,
-	`insert into ledger_stay_kept (team_id, reservation_id, currency, account_id, cents)
-		select team_id, reservation_id, currency, account_id, sum(cent_total)
-		from ledger_entry where team_id = $1 and reservation_id is not null group by 1, 2, 3, 4`,
 }
 
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.

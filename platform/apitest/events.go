@@ -86,7 +86,6 @@ var derived = map[string]string{
 	"ledger_large":          "sums of journal entries",
 	"ledger_month_kept":     "sums of journal entries",
 	"ledger_owner_kept":     "sums of journal entries",
-	"ledger_stay_kept":      "sums of journal entries",
 	"ledger_stale":          "which journals wait to be derived",
 	"list_count_kept":       "counts of rows",
 	"list_delta":            "counts of rows",

@@ -9,6 +9,6 @@ import (
 func Part() parts.Part {
 	return parts.Part{
 		Every:  []job.Every{sums.Every()},
-		Tables: parts.Owns("ledger_entry", "ledger_stale", "ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_stay_kept", "ledger_large"),
+		Tables: parts.Owns("ledger_entry", "ledger_stale", "ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_large"),
 	}
 }

@@ -127,20 +127,15 @@ func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mone
 
 		Cents money.Cents
 	}
-	// The kept sums are of all days, so what is dated after today is taken off; stays and accounts are arrays, so that they are looked up one by one
-	// whatever the planner expects of them.
+	// Stays and accounts are arrays, so that entries are looked up stay by stay whatever the planner expects of them.
 	rows, err := db.Select[row](ctx, tx, `
 		with stay as materialized (
 			select distinct e.reservation_id as id from ledger_entry e
 			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null)
-		select reservation_id, currency, sum(cents)::bigint as cents from (
-			select k.reservation_id, k.currency, k.cents from ledger_stay k
-			where k.team_id = @team and k.reservation_id = any(array(select id from stay)) and k.account_id = any(`+guestsOwe+`)
-			union all
-			select e.reservation_id, e.currency, -e.cent_total from ledger_entry e join stay on stay.id = e.reservation_id
-			where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at > @today
-				and e.account_id = any(`+guestsOwe+`)
-		) o group by 1, 2 having sum(cents) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
+		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
+		where e.team_id = @team and e.reservation_id = any(array(select id from stay)) and e.account_id = any(`+guestsOwe+`)
+			and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
+		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
 	}
