@@ -5,9 +5,9 @@ package page
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stayledger/platform/apierr"
@@ -47,6 +47,12 @@ func (p Params) Rows() int64 {
 	default:
 		return 0
 	}
+}
+
+// SQL is the LIMIT and OFFSET of the page, as numbers: PostgreSQL plans a statement for all of its parameters at once (package db), and would plan for
+// a tenth of all rows where it does not see how few are wanted.
+func (p Params) SQL() string {
+	return " limit " + strconv.FormatInt(p.Limit, 10) + " offset " + strconv.FormatInt(p.Rows(), 10)
 }
 
 // Number is the page that the answer reports.
@@ -220,8 +226,8 @@ const mostLines = 1000
 // bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest limit with which the page that
 // starts at the same row can be told.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
-	sql := q.part(q.Lines+" as lines", sort)
-	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.pageArgs(p)))
+	sql := q.part(q.Lines+" as lines", p, sort)
+	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.Args))
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
@@ -238,20 +244,20 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
 
-// part selects something of the rows of the page that the arguments page_limit and page_rows select, in the narrowest FROM.
-func (q *Query) part(columns, sort string) string {
+// part selects something of the rows of a page, in the narrowest FROM.
+func (q *Query) part(columns string, p Params, sort string) string {
 	order := q.Order(sort)
-	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + " limit @page_limit offset @page_rows"
+	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + p.SQL()
 }
 
 // page is the statement of the page. It has no rows when bounded and the page has too many lines.
-func (q *Query) page(sort string, bounded bool) string {
+func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
-		return q.SQL(sort) + " limit @page_limit offset @page_rows"
+		return q.SQL(sort) + p.SQL()
 	}
-	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, sort) + "))"
+	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {
-		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", sort), MaxLines)
+		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p, sort), MaxLines)
 	}
 	return sql + " order by " + q.Order(sort)
 }
@@ -273,7 +279,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
 	}
 	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = db.Select[T](ctx, tx, q.page(string(sort), bounded), q.pageArgs(p))
+		rows, err = db.Select[T](ctx, tx, q.page(p, string(sort), bounded), q.Args)
 		return err
 	})
 	total := int64(-1)
@@ -308,16 +314,6 @@ func used(sql string, args db.Args) db.Args {
 }
 
 var argument = regexp.MustCompile(`@[a-zA-Z_][a-zA-Z0-9_]*`)
-
-// pageArgs are the arguments of a page.
-func (q *Query) pageArgs(p Params) db.Args {
-	args := maps.Clone(q.Args)
-	if args == nil {
-		args = db.Args{}
-	}
-	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
-	return args
-}
 
 // Like makes a search text safe inside LIKE and gives it as a contains pattern.
 func Like(text string) string {

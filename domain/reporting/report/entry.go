@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -62,13 +61,11 @@ type entriesInput struct {
 func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
 	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
-	args := maps.Clone(q.Args)
-	args["page_limit"], args["page_rows"] = in.Limit, in.Rows()
 	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
 	ids, listed := q, q
 	ids.Columns = "e.id"
-	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + " limit @page_limit offset @page_rows))"}
-	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + in.SQL() + "))"}
+	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("list journal entries: %w", err)
 	}

@@ -3,7 +3,6 @@ package statement
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/layout"
@@ -196,10 +195,8 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 		key
 		Total int64
 	}
-	args := maps.Clone(q.Args)
-	args["page_limit"], args["page_rows"] = p.Limit, p.Rows()
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
-	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+" limit @page_limit offset @page_rows", args)
+	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+p.SQL(), q.Args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}
