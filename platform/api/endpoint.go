@@ -79,8 +79,8 @@ type Endpoint struct {
 	MaxBody int64
 	// Timeout of a statement in the database; 0 means 30 seconds.
 	Timeout time.Duration
-	// OneStatement reads send a single statement and cost one round trip.
-	OneStatement bool
+	// OneTrip reads send all their statements in one round trip.
+	OneTrip bool
 	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
 	Form []Part
 	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own type in the description.
@@ -110,7 +110,7 @@ func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		var out *O
 		run := s.DB.Read
-		if e.OneStatement {
+		if e.OneTrip {
 			run = s.DB.ReadOne
 		}
 		err := run(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {

@@ -186,7 +186,7 @@ func (d *DB) Read(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeRead, work)
 }
 
-// ReadOne is Read for work that sends exactly one statement: it needs a single round trip, and a second statement fails.
+// ReadOne is Read for work that sends all its statements in one round trip: one, or several Together. What it sends after that fails.
 func (d *DB) ReadOne(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadOne, work)
 }

@@ -50,18 +50,43 @@ func TestReadsRefuseWrites(t *testing.T) {
 	wantStored(t, x, "")
 }
 
-func TestReadOneRefusesASecondStatement(t *testing.T) {
+func TestReadOneRefusesASecondRoundTrip(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
-	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		if _, err := texts(ctx, tx); err != nil {
-			t.Errorf("the first statement: %v", err)
+	setting := func(name string, is *string) db.Work {
+		return func(ctx context.Context, tx *db.Tx) (err error) {
+			*is, err = db.Get[string](ctx, tx, `select current_setting(@name)`, db.Args{"name": name})
+			return err
 		}
-		_, err := texts(ctx, tx)
-		return err
-	})
-	if err == nil || !strings.Contains(err.Error(), "second statement") {
-		t.Errorf("a second statement: %v", err)
+	}
+	for name, first := range map[string]func(ctx context.Context, tx *db.Tx) error{
+		"one statement": func(ctx context.Context, tx *db.Tx) error {
+			_, err := texts(ctx, tx)
+			return err
+		},
+		// Several see the same, as in any read.
+		"several": func(ctx context.Context, tx *db.Tx) error {
+			var isolation, readOnly string
+			err := tx.Together(ctx, setting("transaction_isolation", &isolation), setting("transaction_read_only", &readOnly))
+			if isolation != "repeatable read" || readOnly != "on" {
+				t.Errorf("several statements run in a transaction that is %q and read only %q", isolation, readOnly)
+			}
+			return err
+		},
+	} {
+		if err := x.DB.ReadOne(t.Context(), x.Scope(), first); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			if err := first(ctx, tx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err := texts(ctx, tx)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "one round trip") {
+			t.Errorf("a statement after %s: %v", name, err)
+		}
 	}
 }
 

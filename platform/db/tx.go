@@ -79,7 +79,7 @@ type Stmt struct {
 // errAborted keeps work that went on after a failed statement from being told that it was kept: COMMIT itself does not complain.
 var errAborted = errors.New("a failed statement has aborted the transaction")
 
-var errSecondStatement = errors.New("a single-statement read sent a second statement")
+var errSecondTrip = errors.New("a read of one round trip sent more after it")
 
 // NewID makes an id for the transaction's instant.
 func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
@@ -131,8 +131,8 @@ func (tx *Tx) finish() error {
 	return nil
 }
 
-// batch starts a batch with whatever must precede the next statement.
-func (tx *Tx) batch() (*pgx.Batch, int, error) {
+// batch starts a batch with whatever must precede the next statements.
+func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 	b := &pgx.Batch{}
 	if tx.ended {
 		return nil, 0, errors.New("the transaction has ended")
@@ -142,13 +142,17 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 	}
 	if tx.started {
 		if tx.mode == modeReadOne {
-			return nil, 0, errSecondStatement
+			return nil, 0, errSecondTrip
 		}
 		return b, 0, nil
 	}
 	tx.started = true
 	n := 1
-	switch tx.mode {
+	mode := tx.mode
+	if mode == modeReadOne && statements > 1 {
+		mode = modeRead
+	}
+	switch mode {
 	case modeRead:
 		b.Queue("begin read only, isolation level repeatable read")
 		n++
@@ -156,9 +160,9 @@ func (tx *Tx) batch() (*pgx.Batch, int, error) {
 		b.Queue("begin")
 		n++
 	case modeReadOne:
-		// The statements of one pipeline are one implicit transaction.
+		// The settings and the statement are one implicit transaction.
 	}
-	sql, args := tx.settings.statement(tx.mode)
+	sql, args := tx.settings.statement(mode)
 	b.Queue(sql, args...)
 	return b, n, nil
 }
@@ -189,7 +193,11 @@ func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
 
 // roundTrip sends requests and reads their answers in order; when one fails, it tells how many were answered before it.
 func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err error) {
-	b, skip, err := tx.batch()
+	statements := 0
+	for _, r := range all {
+		statements += len(r.stmts)
+	}
+	b, skip, err := tx.batch(statements)
 	if err != nil {
 		return 0, err
 	}
@@ -197,6 +205,9 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		for _, s := range r.stmts {
 			queue(ctx, b, s)
 		}
+	}
+	if tx.mode == modeReadOne && statements > 1 {
+		b.Queue("commit") // nothing follows
 	}
 	results := tx.conn.SendBatch(ctx, b)
 	defer func() {

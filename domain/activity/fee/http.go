@@ -31,7 +31,7 @@ func endpoints() []api.Endpoint {
 				"operation of type reservation-journal-refresh, save those a lock holds; see journalStatus.",
 		}, create),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/recurring-fees/{id}", ID: "getRecurringFee", Tag: tag, Summary: "Read a recurring fee", Scopes: reads,
+			Method: "GET", Path: "/recurring-fees/{id}", ID: "getRecurringFee", Tag: tag, Summary: "Read a recurring fee", Scopes: reads, OneTrip: true,
 		}, getFee),
 		api.Write(api.Endpoint{
 			Method: "PUT", Path: "/recurring-fees/{id}", ID: "updateRecurringFee", Tag: tag, Summary: "Change a recurring fee",

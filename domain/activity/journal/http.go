@@ -35,7 +35,7 @@ func endpoints() []api.Endpoint {
 			Status: http.StatusCreated, Doc: "Stores a balanced journal and posts it. " + failures,
 		}, create),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: one, ID: "getJournal", Tag: tag, Summary: "Read a manual journal", Scopes: read,
+			Method: http.MethodGet, Path: one, ID: "getJournal", Tag: tag, Summary: "Read a manual journal", Scopes: read, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: one, ID: "updateJournal", Tag: tag, Summary: "Change a manual journal",

@@ -73,5 +73,5 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], e
 	if err != nil {
 		return nil, err
 	}
-	return found, state(ctx, tx, found.Data)
+	return found, show(ctx, tx, found.Data)
 }

@@ -52,12 +52,13 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 
 // shown reads one journal with its state, or fails with apierr.NotFound.
 func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
-	j, err := byID(ctx, tx, one)
-	if err != nil {
+	var j *Journal
+	var s state
+	if err := tx.Together(ctx, db.LoadOf(&j, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
 		return nil, err
 	}
-	journals := []Journal{*j}
-	return &journals[0], state(ctx, tx, journals)
+	s.fill(j)
+	return j, nil
 }
 
 // hold makes the changes of a journal take turns and reads it, or fails with apierr.NotFound.
@@ -76,41 +77,31 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// stateOf reads what holds journals and whether their postings follow the owners of their listings.
-func stateOf(ctx context.Context, tx *db.Tx, subjects []ledger.Subject) (map[id.ID]ledger.Lock, map[id.ID]ledger.JournalStatus, error) {
-	ids := make([]id.ID, len(subjects))
-	for i := range subjects {
-		ids[i] = subjects[i].ID
-	}
-	var locks map[id.ID]ledger.Lock
-	var statuses map[id.ID]ledger.JournalStatus
-	err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOf, ids), db.LoadOf(&statuses, ledger.StatusOf, subjects))
-	return locks, statuses, err
+// state is what journals tell beside their own rows: what holds them and whether their postings follow the owners of their listings.
+type state struct {
+	locks    map[id.ID]ledger.Lock
+	statuses map[id.ID]ledger.JournalStatus
 }
 
-// subject is the journal with the listings whose owners it follows.
-func (j *Journal) subject() ledger.Subject {
-	s := ledger.Subject{ID: j.ID}
-	for i := range j.Lines {
-		if l := j.Lines[i].ListingID; l != nil && deref(j.Lines[i].Party) == ledger.Owners {
-			s.Also = append(s.Also, *l)
-		}
-	}
-	return s
+func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
+	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids))
+	return s, err
 }
 
-// state tells of journals what holds them and whether they are current.
-func state(ctx context.Context, tx *db.Tx, journals []Journal) error {
-	subjects := make([]ledger.Subject, len(journals))
+func (s *state) fill(j *Journal) { j.Lock, j.JournalStatus = s.locks[j.ID], s.statuses[j.ID] }
+
+// show fills in what journals tell beside their own rows.
+func show(ctx context.Context, tx *db.Tx, journals []Journal) error {
+	ids := make([]id.ID, len(journals))
 	for i := range journals {
-		subjects[i] = journals[i].subject()
+		ids[i] = journals[i].ID
 	}
-	locks, statuses, err := stateOf(ctx, tx, subjects)
+	s, err := stateOf(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
 	for i := range journals {
-		journals[i].Lock, journals[i].JournalStatus = locks[journals[i].ID], statuses[journals[i].ID]
+		s.fill(&journals[i])
 	}
 	return nil
 }

@@ -118,22 +118,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	if err != nil {
 		return nil, err
 	}
-	return j.reread(ctx, tx)
-}
-
-// reread reads a draft that was stored as it is shown.
-func (j *Journal) reread(ctx context.Context, tx *db.Tx) (*Journal, error) {
-	var stored *Journal
-	err := tx.Together(ctx, db.LoadOf(&stored, byID, j.ID), func(ctx context.Context, tx *db.Tx) error {
-		locks, statuses, err := stateOf(ctx, tx, []ledger.Subject{j.subject()})
-		j.Lock, j.JournalStatus = locks[j.ID], statuses[j.ID]
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	stored.Lock, stored.JournalStatus = j.Lock, j.JournalStatus
-	return stored, nil
+	return shown(ctx, tx, j.ID)
 }
 
 // view is a journal without what is computed from other records.

@@ -27,7 +27,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Line types that arrived without a mapping are listed with the status unmapped.",
 		}, list),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneStatement: true,
+			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneTrip: true,
 		}, one),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type",

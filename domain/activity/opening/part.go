@@ -48,7 +48,7 @@ func endpoints() []api.Endpoint {
 		}, openingPut),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: guests, ID: "getGuestOpeningBalance", Tag: "Opening balances", Summary: "Read the opening balance of guests", Scopes: []string{"team:read"},
-			OneStatement: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
+			OneTrip: true, Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there are none.",
 		}, guestOpening),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: guests, ID: "putGuestOpeningBalance", Tag: "Opening balances", Summary: "Set the opening balance of guests",

@@ -46,7 +46,7 @@ func endpoints() []api.Endpoint {
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: tag, Summary: "Read a recurring template",
-			Scopes: read, OneStatement: true,
+			Scopes: read, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: tag, Summary: "Change a recurring template",

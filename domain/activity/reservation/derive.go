@@ -29,7 +29,7 @@ type Known struct {
 func SourceKnowing(known Known) *ledger.Source {
 	return &ledger.Source{
 		Noun: ledger.Reservations, Touched: touched, Derive: known.derive, Replaces: replaces,
-		Operation: operation.ReservationJournal, Resource: operation.Reservation, Group: "listing_id", Having: "true", Around: around,
+		Operation: operation.ReservationJournal, Resource: operation.Reservation, Group: "listing_id", Having: "true",
 	}
 }
 
@@ -83,12 +83,6 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	}
 	charged, err := chargedOn(ctx, tx, b.Assignments)
 	return slices.Concat(found, assigned, charged), err
-}
-
-// around are reservations with their listings, whose operations derive their journals too.
-func around(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Subject, error) {
-	return db.Select[ledger.Subject](ctx, tx, `select id, array[listing_id] as also from reservation where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": ids})
 }
 
 // check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total can hold.
@@ -209,44 +203,57 @@ func idsOf(rs []Reservation) []id.ID {
 	return ids
 }
 
-// complete fills in what reservations show beside their own row. Lines and adjustments are dropped again unless they are asked for.
+// beside is what reservations tell beside their own rows.
+type beside struct {
+	own      own
+	mappings mapping.Set
+	booked   booked
+}
+
+func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
+	var s settings
+	err = tx.Together(ctx, db.LoadOf(&b.own, ownOf, ids), db.Load(&s, settingsOf), db.LoadOf(&b.booked, bookedOf, ids))
+	b.mappings = mapping.NewSet(s.Mappings)
+	return b, err
+}
+
+func (b *beside) fill(r *Reservation, withLines bool) {
+	b.own.attach(r)
+	b.booked.fill(r)
+	r.finish(b.mappings, b.own, withLines)
+}
+
+// complete fills in what reservations show beside their own rows.
 func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
 	if len(rs) == 0 {
 		return nil
 	}
-	var own own
-	var s settings
-	if err := tx.Together(ctx, db.LoadOf(&own, ownOf, idsOf(rs)), db.Load(&s, settingsOf), func(ctx context.Context, tx *db.Tx) error {
-		return showJournals(ctx, tx, rs)
-	}); err != nil {
+	b, err := besideOf(ctx, tx, idsOf(rs))
+	if err != nil {
 		return err
 	}
-	mappings := mapping.NewSet(s.Mappings)
 	for i := range rs {
-		own.attach(&rs[i])
-		rs[i].finish(mappings, own, withLines)
+		b.fill(&rs[i], withLines)
 	}
 	return nil
 }
 
-// showJournals fills in what holds the journals of reservations, whether these are current, and what they have for owners whom the stays do not have.
-func showJournals(ctx context.Context, tx *db.Tx, rs []Reservation) error {
-	ids, subjects := idsOf(rs), make([]ledger.Subject, len(rs))
-	for i := range rs {
-		subjects[i] = ledger.Subject{ID: rs[i].ID, Also: []id.ID{rs[i].ListingID}}
-	}
-	var locks map[id.ID]ledger.Lock
-	var statuses map[id.ID]ledger.JournalStatus
-	var nobodys map[id.ID]*money.Cents
-	if err := tx.Together(ctx, db.LoadOf(&locks, ledger.LocksOf, ids), db.LoadOf(&statuses, ledger.StatusOf, subjects),
-		db.LoadOf(&nobodys, ownerless, ids)); err != nil {
-		return err
-	}
-	for i := range rs {
-		r := &rs[i]
-		r.Lock, r.JournalStatus, r.ownerless = locks[r.ID], statuses[r.ID], nobodys[r.ID]
-	}
-	return nil
+// booked is what reservations tell of their journals, by reservation: what holds them, whether they are current, and what they have for owners whom
+// the stays do not have.
+type booked struct {
+	locks     map[id.ID]ledger.Lock
+	statuses  map[id.ID]ledger.JournalStatus
+	ownerless map[id.ID]*money.Cents
+}
+
+func bookedOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b booked, err error) {
+	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOf, ids), db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
+		db.LoadOf(&b.ownerless, ownerless, ids))
+	return b, err
+}
+
+func (b *booked) fill(r *Reservation) {
+	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 }
 
 // finish fills in what a reservation shows once all else is loaded.

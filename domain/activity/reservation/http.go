@@ -41,7 +41,7 @@ func endpoints() []api.Endpoint {
 				"and reasons of the single routes; with atomic=true nothing lands when one item is bad. Skipped inquiries are in neither list.",
 		}, batch),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reservations/{id}", ID: "getReservation", Tag: tag, Summary: "Read a reservation", Scopes: read,
+			Method: "GET", Path: "/reservations/{id}", ID: "getReservation", Tag: tag, Summary: "Read a reservation", Scopes: read, OneTrip: true,
 		}, getReservation),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reservations/{id}/journal-preview", ID: "previewReservationJournal", Tag: tag, Summary: "Preview a reservation's journal",
@@ -88,15 +88,13 @@ func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, err
 }
 
 func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	r, err := get(ctx, tx, reservationID)
-	if err != nil {
+	var r *Reservation
+	var b beside
+	if err := tx.Together(ctx, db.LoadOf(&r, get, reservationID), db.LoadOf(&b, besideOf, []id.ID{reservationID})); err != nil {
 		return nil, err
 	}
-	rs := []Reservation{*r}
-	if err := complete(ctx, tx, rs, true); err != nil {
-		return nil, err
-	}
-	return &rs[0], nil
+	b.fill(r, true)
+	return r, nil
 }
 
 type createInput struct{ Body Create }

@@ -196,12 +196,13 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 
 // written is a reservation that was written, as it is shown.
 func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o own) (*Reservation, error) {
-	rs := []Reservation{r}
-	if err := showJournals(ctx, tx, rs); err != nil {
+	b, err := bookedOf(ctx, tx, []id.ID{r.ID})
+	if err != nil {
 		return nil, err
 	}
-	rs[0].finish(mappings, o, true)
-	return &rs[0], nil
+	b.fill(&r)
+	r.finish(mappings, o, true)
+	return &r, nil
 }
 
 // record checks and writes a reservation and derives its journal. It gives what that was done with.

@@ -31,7 +31,7 @@ func endpoints() []api.Endpoint {
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
-			Scopes: read,
+			Scopes: read, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
@@ -84,8 +84,7 @@ type getInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
-	t, err := byID(ctx, tx, in.ID)
-	return Shown(ctx, tx, t, err)
+	return read(ctx, tx, in.ID)
 }
 
 type updateInput struct {

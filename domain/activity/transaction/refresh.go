@@ -17,7 +17,7 @@ import (
 func Source() *ledger.Source {
 	return &ledger.Source{
 		Noun: ledger.Transactions, Touched: touched, AtOnce: trial.Rebook, Derive: derive,
-		Operation: operation.TransactionJournal, Resource: operation.Transaction, Group: "id", Having: "status = 'active'", Around: surroundingsOf,
+		Operation: operation.TransactionJournal, Resource: operation.Transaction, Group: "id", Having: "status = 'active'",
 	}
 }
 

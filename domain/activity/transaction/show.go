@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -11,18 +10,6 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
-
-// surroundingsOf are transactions with the listings of their lines: the operations of a listing derive their journals too.
-func surroundingsOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]ledger.Subject, error) {
-	found, err := db.Select[ledger.Subject](ctx, tx, `
-		select t.id, array(select distinct l.listing_id from transaction_line l
-				where l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null) as also
-		from transaction t where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("read what stands around transactions: %w", err)
-	}
-	return found, nil
-}
 
 // AwaitingApproval is the issue of a payment that waits for a second person: as it should, so it is no error.
 const AwaitingApproval = "paymentAwaitingApproval"
@@ -64,15 +51,6 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	return []Issue{{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
-// subject is the transaction with the listings of its lines: the operations of a listing derive its journal too.
-func (t *Transaction) subject() ledger.Subject {
-	listings := idSet{}
-	for i := range t.Lines {
-		listings.add(deref(t.Lines[i].ListingID))
-	}
-	return ledger.Subject{ID: t.ID, Also: listings.list()}
-}
-
 // state is what transactions tell beside their own rows: what holds their journals, whether these are current, and what their payments came to.
 type state struct {
 	locks    map[id.ID]ledger.Lock
@@ -80,12 +58,8 @@ type state struct {
 	issues   map[id.ID][]Issue
 }
 
-func stateOf(ctx context.Context, tx *db.Tx, subjects []ledger.Subject) (s state, err error) {
-	ids := make([]id.ID, len(subjects))
-	for i := range subjects {
-		ids[i] = subjects[i].ID
-	}
-	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.StatusOf, subjects), db.LoadOf(&s.issues, Issues, ids))
+func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
+	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.Transactions.StatusOf, ids), db.LoadOf(&s.issues, Issues, ids))
 	if err != nil {
 		return s, fmt.Errorf("read the state of transactions: %w", err)
 	}
@@ -102,21 +76,11 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
 		return nil
 	}
-	subjects := make([]ledger.Subject, len(all))
-	var unread []id.ID // lists leave the lines out
+	ids := make([]id.ID, len(all))
 	for i := range all {
-		if subjects[i] = all[i].subject(); len(all[i].Lines) == 0 {
-			unread = append(unread, all[i].ID)
-		}
+		ids[i] = all[i].ID
 	}
-	if unread != nil {
-		around, err := surroundingsOf(ctx, tx, unread)
-		if err != nil {
-			return err
-		}
-		subjects = append(slices.DeleteFunc(subjects, func(s ledger.Subject) bool { return slices.Contains(unread, s.ID) }), around...)
-	}
-	s, err := stateOf(ctx, tx, subjects)
+	s, err := stateOf(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -135,16 +99,21 @@ func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transact
 	return &one[0], Show(ctx, tx, one)
 }
 
+// read reads a transaction as it is shown, or fails with apierr.NotFound.
+func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+	var stored *Transaction
+	var s state
+	if err := tx.Together(ctx, db.LoadOf(&stored, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
+		return nil, err
+	}
+	s.fill(stored, day.Of(tx.Now))
+	return stored, nil
+}
+
 // shown reads a draft that was stored, unless that failed, as it is shown.
 func (d *draft) shown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stored *Transaction
-	var s state
-	if err := tx.Together(ctx, db.LoadOf(&stored, byID, d.ID), db.LoadOf(&s, stateOf, []ledger.Subject{d.subject()})); err != nil {
-		return nil, err
-	}
-	s.fill(stored, day.Of(tx.Now))
-	return stored, nil
+	return read(ctx, tx, d.ID)
 }

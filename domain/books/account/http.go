@@ -36,7 +36,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, h.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts/{id}", ID: "getAccount", Tag: tag, Summary: "Read an account",
-			Scopes: []string{"accounts:read"}, OneStatement: true,
+			Scopes: []string{"accounts:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",

@@ -201,11 +201,7 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 	if err != nil {
 		return nil, err
 	}
-	subjects, err := s.Around(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	statuses, err := StatusOf(ctx, tx, subjects)
+	statuses, err := s.Noun.StatusOf(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}

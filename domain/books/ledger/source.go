@@ -62,8 +62,6 @@ type Source struct {
 	Resource  operation.ResourceType
 	// Group is the column of the noun's table by which its rows are derived together; Having is the condition on the rows that have journals.
 	Group, Having string
-	// Around gives the ids with what else their operations name, to read their journal statuses.
-	Around func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Subject, error)
 }
 
 // Derived is what some sources come to.

@@ -15,7 +15,7 @@ import (
 func (b *books) status(source id.ID) (status ledger.JournalStatus) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		all, err := ledger.StatusOf(ctx, tx, []ledger.Subject{{ID: source, Also: []id.ID{b.listing}}})
+		all, err := ledger.Reservations.StatusOf(ctx, tx, []id.ID{source})
 		status = all[source]
 		return err
 	})
@@ -139,7 +139,7 @@ func TestJournalsAreHeldByLocksThatStand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBooks(t)
-			source := id.New(b.DB.Now())
+			source := fixture.Stay(b.Team, b.listing, "booked", "2026-01-10", "2026-01-15")
 			was, now := b.posting(source, "p", date(t, "2026-01-15"), 100), b.posting(source, "p", date(t, "2026-01-15"), 200)
 			b.replace([]id.ID{source}, was)
 			c.lock(b, source)
@@ -172,7 +172,7 @@ func TestJournalsAreHeldByLocksThatStand(t *testing.T) {
 			}
 			c.release(b, source)
 			if name != "new poster" { // for everybody else the days are closed as before
-				b.want(source, "stale", ledger.TransactionChanged, "refresh")
+				b.want(source, "stale", ledger.ReservationChanged, "refresh")
 			}
 			retry()
 			if got := b.status(source); got.Status != "recalculating" {

@@ -48,45 +48,36 @@ func CurrentJournal() JournalStatus {
 	return JournalStatus{Status: "current", OperationIDs: []id.ID{}}
 }
 
-// staleness adds up the rows of one resource.
+// staleness adds up what is outstanding on the journals of one resource.
 type staleness struct {
 	ID     id.ID
-	Causes []id.ID
 	Reason Reason
 	Open   int64
 	Locked int64
 	Failed int64
 }
 
-const staleCounts = `array_agg(distinct t.cause_id) as causes, (array_agg(t.reason order by t.since desc, t.cause_id))[1] as reason,
-	count(*) filter (where t.status = 'stale') as open, count(*) filter (where t.status = 'locked') as locked,
-	count(*) filter (where t.status = 'failed') as failed`
-
-// Subject is something whose journal status is asked for: ID is a reservation or transaction, Also are what else its operations may name,
-// such as its listing.
-type Subject struct {
-	ID   id.ID
-	Also []id.ID
-}
-
-// StatusOf reads the journal statuses of reservations or transactions; every subject has one.
-func StatusOf(ctx context.Context, tx *db.Tx, subjects []Subject) (map[id.ID]JournalStatus, error) {
-	return statuses(ctx, tx, subjects, operation.PendingJournals, `
-		select t.source_id as id, `+staleCounts+` from `+Outstanding()+` t where t.team_id = @team and t.source_id = any(@ids) group by t.source_id`)
+// StatusOf reads the journal statuses of resources of the noun; every one has one.
+func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
+	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
+	return statuses(ctx, tx, ids, fmt.Sprintf(outstanding, Outstanding()), map[Noun]string{
+		Reservations:   `select r.id from reservation r where r.team_id = @team and r.id = any(@ids) and r.listing_id = p.touched`,
+		Transactions:   `select l.transaction_id from transaction_line l where l.team_id = @team and l.transaction_id = any(@ids) and l.listing_id = p.touched`,
+		ManualJournals: `select l.journal_id from journal_line l where l.team_id = @team and l.journal_id = any(@ids) and l.listing_id = p.touched and l.party = 'owners'`,
+	}[n])
 }
 
 // StatusOfFees reads the journal statuses of recurring fees: those of the journals that a change of the fee made stale.
 func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
-	return statuses(ctx, tx, subjectsOf(fees), operation.PendingJournals, `
-		select t.cause_id as id, `+staleCounts+` from `+Outstanding()+` t where t.team_id = @team and t.cause_id = any(@ids) group by t.cause_id`)
+	return statuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
 // StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A journal without a listing
 // touches none of them; one that follows a stay to another listing touches both.
 func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
-	return statuses(ctx, tx, subjectsOf(listings), operation.PendingOnListings, `
-		select t.listing_id as id, `+staleCounts+` from (
-			select r.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s
+	return statuses(ctx, tx, listings, `
+		select * from (
+			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s
 				join reservation r on r.team_id = s.team_id and r.id = s.source_id
 				where s.team_id = @team and s.source = 'reservation'
 			union all
@@ -99,65 +90,43 @@ func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.
 			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s cross join lateral (
 				select distinct n.listing_id from journal_line n where n.team_id = s.team_id and n.journal_id = s.source_id) l
 				where s.team_id = @team and s.source = 'journal'
-		) t where t.listing_id = any(@ids) group by t.listing_id`)
+		) s where s.id = any(@ids)`,
+		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
 }
 
-func subjectsOf(ids []id.ID) []Subject {
-	subjects := make([]Subject, len(ids))
-	for i := range ids {
-		subjects[i] = Subject{ID: ids[i]}
+// statuses reads the journal statuses of resources. Outstanding is the SQL of what is outstanding on them: id, cause_id, reason, status and since.
+// Around is that of DerivingJournals, empty for nothing. Operations that name what made a journal stale derive it as well.
+func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around string) (map[id.ID]JournalStatus, error) {
+	caused := `select t.id from (` + outstanding + `) t where t.cause_id = p.touched`
+	if around != "" {
+		caused += " union all " + around
 	}
-	return subjects
-}
-
-// underWay finds the unsettled operations that derive the journals around some resources.
-type underWay func(ctx context.Context, tx *db.Tx, resources []id.ID) (*operation.Pending, error)
-
-func statuses(ctx context.Context, tx *db.Tx, subjects []Subject, find underWay, sql string) (map[id.ID]JournalStatus, error) {
-	var touched []id.ID
-	for i := range subjects {
-		touched = append(touched, subjects[i].ID)
-	}
-	stale := func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]staleness, error) {
-		return db.Select[staleness](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids})
-	}
-	var rows []staleness
-	var pending *operation.Pending
-	around := slices.Clone(touched)
-	for i := range subjects {
-		around = append(around, subjects[i].Also...)
-	}
-	if err := tx.Together(ctx, db.LoadOf(&rows, stale, touched), db.LoadOf(&pending, find, around)); err != nil {
+	var stale []staleness
+	var deriving map[id.ID][]operation.Deriving
+	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		stale, err = db.Select[staleness](ctx, tx, `
+			select t.id, (array_agg(t.reason order by t.since desc, t.cause_id))[1] as reason, count(*) filter (where t.status = 'stale') as open,
+				count(*) filter (where t.status = 'locked') as locked, count(*) filter (where t.status = 'failed') as failed
+			from (`+outstanding+`) t group by t.id`, db.Args{"team": tx.Team, "ids": ids})
+		return err
+	}, func(ctx context.Context, tx *db.Tx) (err error) {
+		deriving, err = operation.DerivingJournals(ctx, tx, ids, caused)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("read journal statuses: %w", err)
 	}
-	found := make(map[id.ID]*staleness, len(rows))
-	var causes []id.ID
-	for i := range rows {
-		found[rows[i].ID] = &rows[i]
-		for _, cause := range rows[i].Causes {
-			if !cause.IsZero() && !slices.Contains(around, cause) {
-				causes = append(causes, cause)
-			}
-		}
+	found := make(map[id.ID]*staleness, len(stale))
+	for i := range stale {
+		found[stale[i].ID] = &stale[i]
 	}
-	if causes != nil { // operations that name what made the journals stale derive them as well
-		var err error
-		if pending, err = find(ctx, tx, append(around, causes...)); err != nil {
-			return nil, err
-		}
-	}
-	out := make(map[id.ID]JournalStatus, len(subjects))
-	for i := range subjects {
-		s := found[subjects[i].ID]
-		near := append([]id.ID{subjects[i].ID}, subjects[i].Also...)
-		if s != nil {
-			near = append(near, s.Causes...)
-		}
-		open := pending.Of(near...)
+	out := make(map[id.ID]JournalStatus, len(ids))
+	for _, v := range ids {
+		s, open := found[v], deriving[v]
 		if s == nil && len(open) > 0 {
-			s = &staleness{Reason: reasonOf(pending.Type(open[0]))}
+			s = &staleness{Reason: reasonOf(open[0].Type)}
 		}
-		out[subjects[i].ID] = s.status(open)
+		out[v] = s.status(open)
 	}
 	return out, nil
 }
@@ -175,9 +144,11 @@ func reasonOf(t operation.Type) Reason {
 }
 
 // status of a journal with these outstanding changes, nil for none, while these operations are under way.
-func (s *staleness) status(open []id.ID) JournalStatus {
+func (s *staleness) status(open []operation.Deriving) JournalStatus {
 	status := CurrentJournal()
-	status.OperationIDs = open
+	for _, o := range open {
+		status.OperationIDs = append(status.OperationIDs, o.ID)
+	}
 	say := func(what, action string, reason Reason) JournalStatus {
 		status.Status, status.Action, status.Reason = what, &action, &reason
 		return status

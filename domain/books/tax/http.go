@@ -28,7 +28,7 @@ func endpoints() []api.Endpoint {
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/tax-rates/{id}", ID: "getTaxRate", Tag: tag, Summary: "Read a tax rate",
-			Scopes: []string{"tax-rates:read"}, OneStatement: true,
+			Scopes: []string{"tax-rates:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",

@@ -42,7 +42,7 @@ func endpoints(box *seal.Box) []api.Endpoint {
 		}, e.batch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag, Summary: "Read a contact with the listings it owns today",
-			Scopes: []string{"contacts:read"}, OneStatement: true,
+			Scopes: []string{"contacts:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}", ID: "updateContact", Tag: tag, Summary: "Change a contact",

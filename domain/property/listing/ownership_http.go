@@ -37,7 +37,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 		}, h.createPeriod, h.work),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag, Summary: "Read an ownership period",
-			Scopes: []string{"listings:read"},
+			Scopes: []string{"listings:read"}, OneTrip: true,
 		}, getPeriod),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",

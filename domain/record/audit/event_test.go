@@ -288,7 +288,7 @@ func TestWhatWasToldIsNeverChanged(t *testing.T) {
 	}
 }
 
-func TestThousandsOfEventsAreOneStatement(t *testing.T) {
+func TestThousandsOfEventsAreOneTrip(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)
 	const many = 3000

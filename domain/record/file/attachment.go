@@ -45,7 +45,7 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 		}, api.Receiver[uploadInput, received, TransactionAttachment]{Receive: s.receive, Settle: settle, Drop: s.drop}),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: one, ID: "getTransactionAttachment", Tag: tag, Summary: "Read what is known of an attachment",
-			Scopes: read, Open: readers, OneStatement: true,
+			Scopes: read, Open: readers, OneTrip: true,
 		}, getAttachment),
 		api.Write(api.Endpoint{
 			Method: http.MethodPatch, Path: one, ID: "updateTransactionAttachment", Tag: tag, Summary: "Open an attachment to owners, or close it",

@@ -21,7 +21,7 @@ func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
 			Doc:    "The metadata stays readable after the content was purged.",
-			Scopes: []string{"files:read"}, Open: readers, OneStatement: true,
+			Scopes: []string{"files:read"}, Open: readers, OneTrip: true,
 		}, get),
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/files/{id}/download", ID: "downloadFile", Tag: "Files", Summary: "Download a file",

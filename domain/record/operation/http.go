@@ -19,7 +19,7 @@ func endpoints(poll time.Duration) []api.Endpoint {
 			Method: "GET", Path: "/operations", ID: "listOperations", Tag: "Operations", Summary: "List operations, newest first",
 			Doc: "counts apply every filter but status; total applies all. Owners see the operations they may read singly. " +
 				"Fails with 400 when resourceId comes without resourceType, or the cursor belongs to other filters or another team.",
-			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true, OneStatement: true,
+			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true, OneTrip: true,
 		}, listOperations),
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tag: "Operations", Summary: "Read an operation",

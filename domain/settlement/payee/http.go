@@ -34,7 +34,7 @@ func endpoints(box *seal.Box) []api.Endpoint {
 		}, e.add),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "getPaymentMethod", Tag: tag, Summary: "Read a payment method",
-			Scopes: []string{"contacts:read"}, OneStatement: true,
+			Scopes: []string{"contacts:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "updatePaymentMethod", Tag: tag,

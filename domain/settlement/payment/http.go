@@ -36,7 +36,7 @@ func readEndpoints() []api.Endpoint {
 			Doc: "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
 		}, list),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/payments/{id}", ID: "getPayment", Tag: tag, Summary: "Read a payment", Scopes: read, OneStatement: true,
+			Method: http.MethodGet, Path: "/payments/{id}", ID: "getPayment", Tag: tag, Summary: "Read a payment", Scopes: read, OneTrip: true,
 		}, get),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}/provider-payments", ID: "listProviderPayments", Tag: tag,
@@ -95,7 +95,7 @@ func approvalEndpoints() []api.Endpoint {
 		}, listApprovals),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/approvals/{id}", ID: "getApproval", Tag: tag, Summary: "Read an approval", Scopes: []string{"transactions:read"},
-			OneStatement: true,
+			OneTrip: true,
 		}, getApproval),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/approvals/{id}/approve", ID: "approvePayments", Tag: tag, Summary: "Approve payments",
@@ -112,7 +112,7 @@ func approvalEndpoints() []api.Endpoint {
 		}, reject),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/payment-limits", ID: "getPaymentLimits", Tag: tag, Summary: "Read the limits of payments", Scopes: []string{"team:read"},
-			OneStatement: true, Doc: "What counts for the team, and what was set before by whom.",
+			OneTrip: true, Doc: "What counts for the team, and what was set before by whom.",
 		}, readLimits),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/payment-limits", ID: "setPaymentLimits", Tag: tag, Summary: "Set the limits of payments", Scopes: []string{"payments:manage"},

@@ -45,7 +45,7 @@ func endpoints(c Config) []api.Endpoint {
 		}, w.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
-			Scopes: []string{"connections:read"}, OneStatement: true,
+			Scopes: []string{"connections:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
