@@ -98,7 +98,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	c.RowWait = cmp.Or(c.RowWait, rowWait)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
-	for name, value := range plansOfRequests {
+	for name, value := range plans {
 		pc.ConnConfig.RuntimeParams[name] = value
 	}
 	pc.ConnConfig.Tracer = c.Tracer
@@ -127,15 +127,11 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// plansOfRequests are the settings with which PostgreSQL plans what requests send. It plans a statement once for whatever its parameters are, and
-// keeps the plan: left alone it plans nearly every statement each time, which takes several times as long as running it. The plan must therefore be good
-// for the empty team and the large one, so it walks indexes even where a table is so small that reading all of it looks cheaper, and never asks
-// parallel workers to help with what takes a millisecond.
-var plansOfRequests = map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
-
-// plansOfWork are the settings for jobs and for the service's own maintenance, whose statements are few and meet many rows: they are planned for what
-// they are given, as PostgreSQL does when it is left alone.
-const plansOfWork = `, set_config('plan_cache_mode', 'auto', true), set_config('enable_seqscan', 'on', true), set_config('max_parallel_workers_per_gather', '2', true)`
+// plans are the settings with which PostgreSQL plans statements. It plans one once for whatever its parameters are, and keeps the plan: left alone it
+// plans nearly every statement each time, which takes several times as long as running it. The plan must therefore be good for the empty team and the
+// large one, so it walks indexes even where a table is so small that reading all of it looks cheaper, and never asks parallel workers to help with what
+// takes a millisecond.
+var plans = map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
 
 // statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
 const statementTimeout = "30s"
@@ -402,7 +398,7 @@ func (s Scope) teams() []id.ID {
 }
 
 func (s Scope) settings(gateWait, rowWait time.Duration) setting {
-	out := setting{across: "off", work: s.across || s.Work != "", gate: s.gate(gateWait, rowWait)}
+	out := setting{across: "off", gate: s.gate(gateWait, rowWait)}
 	if s.across {
 		out.across = "on"
 	}
@@ -432,9 +428,7 @@ func milliseconds(limit time.Duration) string {
 // setting is what a transaction sets for itself; an empty timeout leaves the connection's.
 type setting struct {
 	teams, across, timeout string
-	// work says that the transaction is none of a request.
-	work bool
-	gate gate
+	gate                   gate
 }
 
 // statement sets what differs from a new connection, and nothing else: every setting is paid for in every request.
@@ -442,9 +436,6 @@ func (s setting) statement(m mode) (sql string, args []any) {
 	sql, args = `select set_config('stayledger.teams', $1, true)`, []any{s.teams}
 	if s.across == "on" {
 		sql += `, set_config('stayledger.across_teams', 'on', true)`
-	}
-	if s.work && m != modeReadOne {
-		sql += plansOfWork
 	}
 	if m == modeReadOne { // the other reads say so when they begin
 		sql += `, set_config('transaction_read_only', 'on', true)`

@@ -49,10 +49,16 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// SQL is the LIMIT and OFFSET of the page, as numbers: PostgreSQL plans a statement for all of its parameters at once (package db), and would plan for
-// a tenth of all rows where it does not see how few are wanted.
-func (p Params) SQL() string {
-	return " limit " + strconv.FormatInt(p.Limit, 10) + " offset " + strconv.FormatInt(p.Rows(), 10)
+// SQL is the LIMIT and OFFSET of the page, with its argument put among the statement's. PostgreSQL plans a statement for all of its parameters at
+// once (package db) and would plan for a tenth of all rows where it does not see how few are wanted, so the limit is a number; the pages behind the
+// first, which are too many for that, have their plan in common.
+func (p Params) SQL(args db.Args) string {
+	limit := " limit " + strconv.FormatInt(p.Limit, 10)
+	if p.Rows() == 0 {
+		return limit
+	}
+	args["page_rows"] = p.Rows()
+	return limit + " offset @page_rows"
 }
 
 // Number is the page that the answer reports.
@@ -247,13 +253,13 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 // part selects something of the rows of a page, in the narrowest FROM.
 func (q *Query) part(columns string, p Params, sort string) string {
 	order := q.Order(sort)
-	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + p.SQL()
+	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + p.SQL(q.Args)
 }
 
 // page is the statement of the page. It has no rows when bounded and the page has too many lines.
 func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
-		return q.SQL(sort) + p.SQL()
+		return q.SQL(sort) + p.SQL(q.Args)
 	}
 	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {

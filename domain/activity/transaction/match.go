@@ -26,7 +26,7 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
 			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
 				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having count(*) = 1),
-		held as ( -- before the lines share them: see holdStays
+		held as ( /* before the lines share them: see holdStays */
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
 		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
 		from fits join held r on r.id = fits.reservation_id, transaction_line o

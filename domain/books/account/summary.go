@@ -111,10 +111,10 @@ const (
 		select e.transaction_id as id, sum(e.cent_total) as cents, min(e.txn_at) as date
 		from ledger_entry e
 		where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-			and e.transaction_id is not null and (e.txn_at >= @opening or @opening::date is null) and e.txn_at < @to`
+			and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to`
 	openTransactions = `
 		select m.id, (m.cents - coalesce(made.cents, 0))::bigint as cent_total, m.date
-		from (` + moved + ` and (e.txn_at >= @from or @from::date is null) group by e.transaction_id) m left join (
+		from (` + moved + ` and e.txn_at >= coalesce(@from::date, '-infinity') group by e.transaction_id) m left join (
 			select c.transaction_id, sum(c.cents) as cents from (` + bank.Cleared + `) c where c.account_id = @account group by 1) made on made.transaction_id = m.id
 		where m.cents <> coalesce(made.cents, 0)`
 )

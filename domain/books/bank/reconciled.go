@@ -67,7 +67,7 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, most int) (found []Unma
 				select n.bank_record_id, sum(n.cent_total) as cents from bank_reconciliation n
 				where n.team_id = @team and n.account_id = any(@accounts::uuid[]) group by 1) made on made.bank_record_id = r.id
 			where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction'
-				and r.date < @before and (r.date >= @first or @first::date is null) and r.amount <> coalesce(made.cents, 0)) u
+				and r.date < @before and r.date >= coalesce(@first::date, '-infinity') and r.amount <> coalesce(made.cents, 0)) u
 		order by date, id limit nullif(@most::int, 0)`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})
 	if err != nil {

@@ -54,16 +54,15 @@ func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 
 // within are the sources of a stretch.
 func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
-	until := Place{}
+	args := db.Args{"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID}
+	until := ""
 	if stretch.Until != nil {
-		until = *stretch.Until
+		until = ` and ` + s.Group + ` <= @last and (` + s.Group + `, id) < (@last, @last_id)`
+		args["last"], args["last_id"] = stretch.Until.GroupID, stretch.Until.ID
 	}
 	ids, err := db.Select[id.ID](ctx, tx, `
-		select id from `+string(s.Noun)+` where team_id = @team and `+s.Having+` and `+s.Group+` >= @group and (`+s.Group+`, id) >= (@group, @id)
-			and (@last::uuid is null or `+s.Group+` <= @last and (`+s.Group+`, id) < (@last, @last_id))
-		order by id`, db.Args{
-		"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID, "last": until.GroupID, "last_id": until.ID,
-	})
+		select id from `+string(s.Noun)+` where team_id = @team and `+s.Having+` and `+s.Group+` >= @group and (`+s.Group+`, id) >= (@group, @id)`+until+`
+		order by id`, args)
 	if err != nil {
 		return nil, fmt.Errorf("find the sources of a stretch: %w", err)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -62,10 +63,10 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
 	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
-	ids, listed := q, q
+	ids, listed, args := q, q, maps.Clone(q.Args)
 	ids.Columns = "e.id"
-	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + in.SQL() + "))"}
-	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), q.Args)
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + in.Params.SQL(args) + "))"}
+	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
 	if err != nil {
 		return nil, fmt.Errorf("list journal entries: %w", err)
 	}

@@ -119,7 +119,7 @@ func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distrib
 				coalesce(told.end_at, e.txn_at) as date, coalesce(told.end_at, greatest(e.txn_at, pays.open_from)) as since
 			from ledger_entry e
 			left join statement told on told.team_id = @team and told.id = e.statement_id and e.ledger = 'historical'
-			cross join lateral ( -- the lines first, in an array: a plan from the imported statements would read all of them for every payout
+			cross join lateral ( /* the lines first, in an array: a plan from the imported statements would read all of them for every payout */
 				select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and s.imported and s.id = any(array(
 					select n.statement_id from transaction_line n where n.team_id = @team and n.transaction_id = e.transaction_id))) pays
 			left join payment_not_received y on y.team_id = @team and y.transaction_id = e.transaction_id

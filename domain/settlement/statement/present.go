@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/layout"
@@ -195,8 +196,9 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 		key
 		Total int64
 	}
+	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
-	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+p.SQL(), q.Args)
+	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+p.SQL(args), args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}
