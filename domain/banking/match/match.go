@@ -169,6 +169,10 @@ func Usual() Bounds {
 	return Bounds{Days: 7, Before: 7, After: 2, KeyDays: 45, Candidates: 40, Nodes: 200_000, AllNodes: 1_000_000, Shown: 5}
 }
 
+// Reach is how many days lie at most between a record and what it is answered with: candidates further away change no answer. Records as far from these
+// can be rivals.
+func (b Bounds) Reach() int { return max(b.Days, b.Before, b.After, b.KeyDays) }
+
 // Suggest answers for each record, in the order of the records.
 func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	answers := make([]Answer, len(records))

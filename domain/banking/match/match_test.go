@@ -248,6 +248,63 @@ func TestSuggest(t *testing.T) {
 			split[:2], nil,
 			[]string{"ambiguous set [1 2] contested", "ambiguous oneToOne [2] contested", "ambiguous oneToOne [2] contested"},
 		},
+		"channels in any spelling": {
+			[]match.Record{record(t, 1, date, 300, "")}, []match.Candidate{moved(t, 1, date, 100, "VRBO: "), moved(t, 2, date, 200, "vrbo: ")}, nil,
+			[]string{"unique set [1 2]"},
+		},
+		"a short reference is no key": {
+			[]match.Record{record(t, 1, date, 900, "BILL 77 A")}, []match.Candidate{keyed(1, "2026-02-20", 900, "77-A", "")}, nil, []string{"none"},
+		},
+		"one of nine words is none": {
+			[]match.Record{record(t, 1, date, 900, "a b c d e f g h i"), record(t, 2, date, 800, "a b c d e f g h")},
+			[]match.Candidate{keyed(1, "2026-02-20", 900, "a-b-c-d-e-f-g-h-i", ""), keyed(2, "2026-02-20", 800, "a-b-c-d-e-f-g-h", "")}, nil,
+			[]string{"none", "unique key [2]"},
+		},
+		"two references of one payout": {
+			[]match.Record{record(t, 1, date, 900, "AB-77 CD-88")},
+			[]match.Candidate{keyed(1, date, 500, "AB-77 CD-88", ""), keyed(2, date, 400, "AB-77 CD-88", "")}, nil,
+			[]string{"unique key [1 2]"},
+		},
+		"two records name one payout": {
+			[]match.Record{record(t, 1, date, 900, "AB-77"), record(t, 2, date, 900, "AB-77")},
+			[]match.Candidate{keyed(1, date, 500, "AB-77", ""), keyed(2, date, 400, "AB-77", "")}, nil,
+			[]string{"ambiguous key [1 2] contested", "ambiguous key [1 2] contested"},
+		},
+		"what a key may mean is not certain for another": {
+			[]match.Record{record(t, 1, "2026-02-28", 900, "AB-77 HA1234"), record(t, 2, "2026-03-09", 900, "")},
+			[]match.Candidate{keyed(1, "2026-03-10", 900, "AB-77", ""), keyed(2, "2026-02-20", 900, "", "HA1234")}, nil,
+			[]string{"ambiguous key [2] [1]", "ambiguous oneToOne [1] contested"},
+		},
+		"the nearest are searched, of equally near ones the earlier": {
+			[]match.Record{record(t, 1, date, 300, "")},
+			[]match.Candidate{
+				moved(t, 1, "2026-03-08", 100, ""), moved(t, 2, "2026-03-12", 90, ""), moved(t, 3, "2026-03-11", 200, ""), moved(t, 4, "2026-03-03", 80, ""),
+			},
+			func(b *match.Bounds) { b.Candidates = 2 },
+			[]string{"unknown set [1 3] cut [candidates]"},
+		},
+		"too large to be brought back": {
+			[]match.Record{record(t, 1, date, 300, "")}, append(split[:2:2], moved(t, 4, date, -1, "vrbo: ")),
+			func(b *match.Bounds) { b.Candidates = 2 },
+			[]string{"unique set [1 2]"},
+		},
+		"brought back by what goes against it": {
+			[]match.Record{record(t, 1, date, 300, "")}, []match.Candidate{moved(t, 1, date, 900, ""), moved(t, 2, date, -600, "")}, nil,
+			[]string{"unique set [1 2]"},
+		},
+		"any of equal ones may be wanted": {
+			[]match.Record{record(t, 1, date, 300, ""), record(t, 2, "2026-03-19", 107, "")},
+			[]match.Candidate{moved(t, 1, date, 100, ""), moved(t, 2, "2026-03-12", 100, ""), moved(t, 3, date, 200, ""), moved(t, 4, "2026-03-19", 7, "")}, nil,
+			[]string{"ambiguous set [1 3] [3 2] contested", "ambiguous set [2 4] contested"},
+		},
+		"the two largest of many": {
+			[]match.Record{record(t, 1, date, 1700, "")},
+			[]match.Candidate{
+				moved(t, 1, date, 1000, ""), moved(t, 2, date, 700, ""), moved(t, 3, date, 5, ""), moved(t, 4, date, 3, ""), moved(t, 5, date, 2, ""),
+				moved(t, 6, date, 1, ""), moved(t, 7, date, 4, ""), moved(t, 8, date, 6, ""),
+			}, nil,
+			[]string{"unique set [1 2]"},
+		},
 		"more than are shown": {
 			[]match.Record{record(t, 1, date, 100, "")},
 			[]match.Candidate{moved(t, 1, date, 100, ""), moved(t, 2, date, 100, ""), moved(t, 3, date, 100, "")},
@@ -288,6 +345,20 @@ func TestSuggest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheNearestOfManyAreTold(t *testing.T) {
+	t.Parallel()
+	var candidates []match.Candidate
+	for i := range 300 {
+		c := moved(t, i+1, "2026-03-03", 500, "")
+		c.Date = c.Date.AddDays(i / 20)
+		candidates = append(candidates, c)
+	}
+	a := match.Suggest([]match.Record{record(t, 1, "2026-03-11", 500, "")}, candidates, match.Usual())[0]
+	if a.Result != match.Ambiguous || len(a.Sets) != 5 || a.Sets[4].Days != 0 || !slices.Equal(a.Cut, []match.Cut{match.CutSets}) {
+		t.Errorf("got %+v", a)
 	}
 }
 
@@ -355,7 +426,19 @@ func TestStepsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	records := make([]match.Record, 250)
+	// One hard search gets what 49 easy ones leave.
+	records, candidates := []match.Record{hard(t, 1, 30)}, hardCandidates(t, 30, 2)
+	for i := range 49 {
+		records = append(records, record(t, i+2, "2026-05-10", 300, ""))
+	}
+	candidates = append(candidates, moved(t, 101, "2026-05-10", 100, ""), moved(t, 102, "2026-05-10", 200, ""))
+	shared := bounds
+	shared.AllNodes = 150_000
+	if got := told(match.Suggest(records, candidates, shared)[0]); got != "none" {
+		t.Errorf("got %s", got)
+	}
+
+	records = make([]match.Record, 250)
 	for i := range records {
 		records[i] = hard(t, i+1, 40)
 	}

@@ -322,3 +322,21 @@ func TestPropertyCutSearchesSayLessNotWrong(t *testing.T) {
 		}
 	})
 }
+
+func TestPropertyNothingCountsBeyondTheReach(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := genWorld(t)
+		days := rapid.SliceOfN(rapid.IntRange(0, 5), 4, 4).Draw(t, "days")
+		w.bounds.Days, w.bounds.Before, w.bounds.After, w.bounds.KeyDays = days[0], days[1], days[2], days[3]
+		r := w.records[:1]
+		near := slices.DeleteFunc(slices.Clone(w.candidates), func(c match.Candidate) bool {
+			d := c.Date.DaysUntil(r[0].Date)
+			return max(d, -d) > w.bounds.Reach()
+		})
+		all, some := match.Suggest(r, w.candidates, w.bounds), match.Suggest(r, near, w.bounds)
+		if got, want := fmt.Sprintf("%+v", some), fmt.Sprintf("%+v", all); got != want {
+			t.Fatalf("without what is far away: %s, with it: %s", got, want)
+		}
+	})
+}

@@ -54,11 +54,8 @@ func direction(in bool) int {
 // filter holds hashes of keys of texts: most stretches of a text are of no rule, and need no look into the map.
 type filter [1 << 10]uint64
 
-func (f *filter) place(field Field, gram int64) (word int, bit uint64) {
+func (f *filter) place(gram int64) (word int, bit uint64) {
 	hash := uint32(gram) * 2654435761 //nolint:gosec // three bytes
-	if field == Reference {
-		hash = ^hash
-	}
 	return int(hash >> 22), 1 << (hash >> 16 & 63)
 }
 
@@ -160,7 +157,7 @@ func (e *Engine) compileKeys() {
 		for _, k := range found {
 			e.byKey[k] = append(e.byKey[k], i)
 			if k.field != Amount {
-				word, bit := e.grams.place(k.field, k.value)
+				word, bit := e.grams.place(k.value)
 				e.grams[word] |= bit
 			}
 		}
@@ -224,7 +221,7 @@ func (p *Pass) find() {
 		text := p.facts.text(field)
 		for at := 0; at+gramLength <= len(text); at++ {
 			g := gram(text, at)
-			if word, bit := p.grams.place(field, g); p.grams[word]&bit != 0 {
+			if word, bit := p.grams.place(g); p.grams[word]&bit != 0 {
 				p.add(key{field, g})
 			}
 		}
