@@ -249,7 +249,9 @@ func TestSuggest(t *testing.T) {
 			[]string{"ambiguous set [1 2] contested", "ambiguous oneToOne [2] contested", "ambiguous oneToOne [2] contested"},
 		},
 		"channels in any spelling": {
-			[]match.Record{record(t, 1, date, 300, "")}, []match.Candidate{moved(t, 1, date, 100, "VRBO: "), moved(t, 2, date, 200, "vrbo: ")}, nil,
+			[]match.Record{record(t, 1, date, 300, "")},
+			[]match.Candidate{moved(t, 1, date, 100, "VRBO: "), moved(t, 2, date, 200, "vrbo: ")},
+			nil,
 			[]string{"unique set [1 2]"},
 		},
 		"a short reference is no key": {
@@ -257,22 +259,26 @@ func TestSuggest(t *testing.T) {
 		},
 		"one of nine words is none": {
 			[]match.Record{record(t, 1, date, 900, "a b c d e f g h i"), record(t, 2, date, 800, "a b c d e f g h")},
-			[]match.Candidate{keyed(1, "2026-02-20", 900, "a-b-c-d-e-f-g-h-i", ""), keyed(2, "2026-02-20", 800, "a-b-c-d-e-f-g-h", "")}, nil,
+			[]match.Candidate{keyed(1, "2026-02-20", 900, "a-b-c-d-e-f-g-h-i", ""), keyed(2, "2026-02-20", 800, "a-b-c-d-e-f-g-h", "")},
+			nil,
 			[]string{"none", "unique key [2]"},
 		},
 		"two references of one payout": {
 			[]match.Record{record(t, 1, date, 900, "AB-77 CD-88")},
-			[]match.Candidate{keyed(1, date, 500, "AB-77 CD-88", ""), keyed(2, date, 400, "AB-77 CD-88", "")}, nil,
+			[]match.Candidate{keyed(1, date, 500, "AB-77 CD-88", ""), keyed(2, date, 400, "AB-77 CD-88", "")},
+			nil,
 			[]string{"unique key [1 2]"},
 		},
 		"two records name one payout": {
 			[]match.Record{record(t, 1, date, 900, "AB-77"), record(t, 2, date, 900, "AB-77")},
-			[]match.Candidate{keyed(1, date, 500, "AB-77", ""), keyed(2, date, 400, "AB-77", "")}, nil,
+			[]match.Candidate{keyed(1, date, 500, "AB-77", ""), keyed(2, date, 400, "AB-77", "")},
+			nil,
 			[]string{"ambiguous key [1 2] contested", "ambiguous key [1 2] contested"},
 		},
 		"what a key may mean is not certain for another": {
 			[]match.Record{record(t, 1, "2026-02-28", 900, "AB-77 HA1234"), record(t, 2, "2026-03-09", 900, "")},
-			[]match.Candidate{keyed(1, "2026-03-10", 900, "AB-77", ""), keyed(2, "2026-02-20", 900, "", "HA1234")}, nil,
+			[]match.Candidate{keyed(1, "2026-03-10", 900, "AB-77", ""), keyed(2, "2026-02-20", 900, "", "HA1234")},
+			nil,
 			[]string{"ambiguous key [2] [1]", "ambiguous oneToOne [1] contested"},
 		},
 		"the nearest are searched, of equally near ones the earlier": {
@@ -284,17 +290,21 @@ func TestSuggest(t *testing.T) {
 			[]string{"unknown set [1 3] cut [candidates]"},
 		},
 		"too large to be brought back": {
-			[]match.Record{record(t, 1, date, 300, "")}, append(split[:2:2], moved(t, 4, date, -1, "vrbo: ")),
+			[]match.Record{record(t, 1, date, 300, "")},
+			append(split[:2:2], moved(t, 4, date, -1, "vrbo: ")),
 			func(b *match.Bounds) { b.Candidates = 2 },
 			[]string{"unique set [1 2]"},
 		},
 		"brought back by what goes against it": {
-			[]match.Record{record(t, 1, date, 300, "")}, []match.Candidate{moved(t, 1, date, 900, ""), moved(t, 2, date, -600, "")}, nil,
+			[]match.Record{record(t, 1, date, 300, "")},
+			[]match.Candidate{moved(t, 1, date, 900, ""), moved(t, 2, date, -600, "")},
+			nil,
 			[]string{"unique set [1 2]"},
 		},
 		"any of equal ones may be wanted": {
 			[]match.Record{record(t, 1, date, 300, ""), record(t, 2, "2026-03-19", 107, "")},
-			[]match.Candidate{moved(t, 1, date, 100, ""), moved(t, 2, "2026-03-12", 100, ""), moved(t, 3, date, 200, ""), moved(t, 4, "2026-03-19", 7, "")}, nil,
+			[]match.Candidate{moved(t, 1, date, 100, ""), moved(t, 2, "2026-03-12", 100, ""), moved(t, 3, date, 200, ""), moved(t, 4, "2026-03-19", 7, "")},
+			nil,
 			[]string{"ambiguous set [1 3] [3 2] contested", "ambiguous set [2 4] contested"},
 		},
 		"the two largest of many": {
@@ -302,7 +312,8 @@ func TestSuggest(t *testing.T) {
 			[]match.Candidate{
 				moved(t, 1, date, 1000, ""), moved(t, 2, date, 700, ""), moved(t, 3, date, 5, ""), moved(t, 4, date, 3, ""), moved(t, 5, date, 2, ""),
 				moved(t, 6, date, 1, ""), moved(t, 7, date, 4, ""), moved(t, 8, date, 6, ""),
-			}, nil,
+			},
+			nil,
 			[]string{"unique set [1 2]"},
 		},
 		"more than are shown": {
