@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stayledger/platform/day"
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -88,7 +88,7 @@ func (b *book) index() {
 		b.addKeys(b.codes, c.Codes, i)
 		name, known := names[c.Channel]
 		if !known {
-			name = fold.Text(c.Channel)
+			name = plain.Text(c.Channel)
 			names[c.Channel] = name
 		}
 		b.channels[name] = append(b.channels[name], i)
@@ -109,7 +109,7 @@ const (
 
 func (b *book) addKeys(index map[string][]int, texts []string, i int) {
 	for _, text := range texts {
-		words := fold.Words(text)
+		words := plain.Words(text)
 		key := strings.Join(words, " ")
 		if len(words) == 0 || len(words) > keyWords || len(key)-len(words)+1 < keyLength {
 			continue

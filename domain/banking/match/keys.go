@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/money"
 )
 
@@ -87,7 +87,7 @@ func (a *ask) keys(index map[string][]int) []string {
 	}
 	var named []string
 	for _, text := range append([]string{a.Description}, a.References...) {
-		words := fold.Words(text)
+		words := plain.Words(text)
 		for _, width := range a.book.widths {
 			for i := 0; i+width <= len(words); i++ {
 				if key := strings.Join(words[i:i+width], " "); index[key] != nil && !slices.Contains(named, key) {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 )
 
 // ranked are the first of the sets: the nearest in time, then the most similar, then the smallest, then by what they hold.
@@ -52,7 +52,7 @@ func (i *item) grams() []uint32 {
 // trigrams are the stretches of three bytes of the words of a text, in order and each once; words have a space at both ends.
 func trigrams(text string) []uint32 {
 	all := make([]uint32, 0, len(text)+2)
-	for _, word := range fold.Words(text) {
+	for _, word := range plain.Words(text) {
 		last := uint32(' ')
 		for i := range len(word) {
 			next := byte(' ')

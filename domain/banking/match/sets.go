@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/money"
 )
 
@@ -54,7 +54,7 @@ func (a *ask) size() (n int) {
 // findPools collects the candidates of sets: those of the record's channel, or of each channel when it is not known.
 func (a *ask) findPools() {
 	lanes := a.book.lanes
-	if channel := fold.Text(a.Channel); channel != "" {
+	if channel := plain.Text(a.Channel); channel != "" {
 		lanes = []string{channel}
 	}
 	for _, lane := range lanes {

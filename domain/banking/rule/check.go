@@ -8,7 +8,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -90,7 +90,7 @@ func (f *faults) checkCondition(c *Condition, path ...any) {
 		f.refuse(!ok, apierr.IssueMalformed, path, "value")
 		return
 	}
-	f.refuse(fold.Text(c.Value) == "" || utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
+	f.refuse(plain.Text(c.Value) == "" || utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
 }
 
 func (f *faults) checkLine(r *Rule, l *Line, path ...any) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/money"
 )
 
@@ -85,7 +85,7 @@ func (c Condition) compiled() test {
 		amounts, _ := c.amounts()
 		return test{field: c.Type, operator: c.Operator, amounts: amounts}
 	}
-	return test{field: c.Type, operator: c.Operator, text: fold.Text(c.Value)}
+	return test{field: c.Type, operator: c.Operator, text: plain.Text(c.Value)}
 }
 
 // facts are what conditions look at, each brought into its form once for a record.

@@ -6,7 +6,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/platform/apierr"
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/id"
 )
 
@@ -196,7 +196,7 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 		return
 	}
 	p.record++
-	p.facts = facts{fold.Text(r.Description), fold.Text(r.Reference), max(r.Amount, -r.Amount)}
+	p.facts = facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
 	p.find()
 	sets := &p.others
 	if own := p.accounts[r.AccountID]; own != nil {

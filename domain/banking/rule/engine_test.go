@@ -15,7 +15,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/platform/day"
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -213,9 +213,9 @@ func naivelyHolds(c rule.Condition, r *rule.Record) bool {
 			rule.LessThan: cents < limits.Low, rule.Between: limits.Low <= cents && cents <= limits.High,
 		}[c.Operator]
 	}
-	text, value := fold.Text(r.Description), fold.Text(c.Value)
+	text, value := plain.Text(r.Description), plain.Text(c.Value)
 	if c.Type == rule.Reference {
-		text = fold.Text(r.Reference)
+		text = plain.Text(r.Reference)
 	}
 	return map[rule.Operator]bool{
 		rule.Equals: text == value, rule.NotEquals: text != value, rule.Contains: strings.Contains(text, value), rule.NotContains: !strings.Contains(text, value),

@@ -1,4 +1,4 @@
-package fold_test
+package plain_test
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stayledger/platform/fold"
+	"stayledger/platform/plain"
 )
 
 func Example() {
-	fmt.Println(fold.Text("  ＡＩＲＢＮＢ \t Straße "))
-	fmt.Println(fold.Words("Payout: HM-42/Müller"))
+	fmt.Println(plain.Text("  ＡＩＲＢＮＢ \t Straße "))
+	fmt.Println(plain.Words("Payout: HM-42/Müller"))
 	// Output:
 	// airbnb strasse
 	// [payout hm 42 müller]
@@ -32,7 +32,7 @@ func TestText(t *testing.T) {
 		"a\xffb":               "a\ufffdb",
 		"x\x00Y":               "x\x00y",
 	} {
-		if got := fold.Text(text); got != want {
+		if got := plain.Text(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestWords(t *testing.T) {
 		"ID:HMABC1,NO.7ID 8 ": {"id", "hmabc1", "no", "7id", "8"},
 		"हिन्दी x":            {"हिन्दी", "x"},
 	} {
-		if got := fold.Words(text); !slices.Equal(got, want) {
+		if got := plain.Words(text); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -57,8 +57,8 @@ func TestPropertyFoldingIsStable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune(" \taZé\u0301ß\u0345ǅΐﬃ\u212a\u00a0ΣςıİÅ")), 0, 12, -1)).Draw(t, "text")
-		folded := fold.Text(s)
-		if again := fold.Text(folded); again != folded {
+		folded := plain.Text(s)
+		if again := plain.Text(folded); again != folded {
 			t.Fatalf("%q folds to %q, and that to %q", s, folded, again)
 		}
 		if folded != strings.Join(strings.Fields(folded), " ") {

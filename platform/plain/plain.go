@@ -1,6 +1,6 @@
-// Package fold brings texts that people and machines wrote into a form in which they can be compared: capitals, widths, ligatures and white space make
+// Package plain brings texts that people and machines wrote into a form in which they can be compared: capitals, widths, ligatures and white space make
 // no difference.
-package fold
+package plain
 
 import (
 	"strings"
