@@ -1,0 +1,107 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"stayledger/platform/plain"
+	"stayledger/platform/money"
+)
+
+// keyMembers is how many transactions a key names at the most: the sum of more could leave 64 bits.
+const keyMembers = 1000
+
+// byKeys answers the records whose text names what they stand for, and gives back the others.
+func byKeys(asks []*ask) []*ask {
+	var left, found []*ask
+	for _, a := range asks {
+		if a.findKeys(); len(a.sets) == 0 {
+			left = append(left, a)
+			continue
+		}
+		a.wants = union(a.sets)
+		a.want()
+		found = append(found, a)
+	}
+	for _, a := range found {
+		contested := slices.ContainsFunc(a.wants, func(i int) bool { return a.book.items[i].wanted > 1 })
+		a.settle(Key, len(a.sets), contested)
+	}
+	return left
+}
+
+// findKeys collects the groups of transactions that the record names and that sum to its amount. What a payout reference names is a group; so is
+// what several of them name together, and the same with confirmation codes.
+func (a *ask) findKeys() {
+	for _, index := range []map[string][]int{a.book.references, a.book.codes} {
+		var groups [][]int
+		for _, key := range a.keys(index) {
+			group := a.book.within(index[key], a.at-a.bounds.KeyDays, a.at+a.bounds.KeyDays)
+			switch {
+			case len(group) > keyMembers:
+				a.cut(CutKeys)
+			case len(group) > 0:
+				groups = append(groups, group)
+			}
+		}
+		if len(groups) > 1 {
+			groups = append(groups, a.together(groups))
+		}
+		for _, group := range groups {
+			if a.sums(group) && !slices.ContainsFunc(a.sets, func(s []int) bool { return slices.Equal(s, group) }) {
+				a.sets = append(a.sets, group)
+			}
+		}
+	}
+}
+
+// together is the union of groups; nothing when it is too large to be summed.
+func (a *ask) together(groups [][]int) []int {
+	all := union(groups)
+	if len(all) > keyMembers {
+		a.cut(CutKeys)
+		return nil
+	}
+	return all
+}
+
+// union are the places of all lists in order, each once.
+func union(lists [][]int) []int {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (a *ask) sums(group []int) bool {
+	var sum money.Cents
+	for _, i := range group {
+		sum += a.book.items[i].Amount
+	}
+	return sum == a.Amount
+}
+
+// keys are those of an index that the record names, as whole words, each once.
+func (a *ask) keys(index map[string][]int) []string {
+	if len(index) == 0 {
+		return nil
+	}
+	var named []string
+	for _, text := range append([]string{a.Description}, a.References...) {
+		words := plain.Words(text)
+		for _, width := range a.book.widths {
+			for i := 0; i+width <= len(words); i++ {
+				if key := strings.Join(words[i:i+width], " "); index[key] != nil && !slices.Contains(named, key) {
+					named = append(named, key)
+				}
+			}
+		}
+	}
+	return named
+}
+
+// want notes in the book that the record wants the items of its sets.
+func (a *ask) want() {
+	for _, i := range a.wants {
+		a.book.items[i].wanted++
+	}
+}

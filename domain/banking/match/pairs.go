@@ -1,0 +1,67 @@
+package match
+
+import (
+	"slices"
+	"sort"
+)
+
+// rankedSets is how many sets of a record are put in order at the most.
+const rankedSets = 64
+
+// oneToOne answers the records that a single transaction has the amount of, and gives back the others. A pair is certain when neither side has
+// another choice.
+func oneToOne(asks []*ask, bounds *Bounds) []*ask {
+	seen := map[*book]bool{}
+	for _, a := range asks {
+		if !seen[a.book] {
+			seen[a.book] = true
+			a.book.forgetTaken()
+		}
+		a.book.waiting[a.Amount] = append(a.book.waiting[a.Amount], a.at)
+	}
+	var left []*ask
+	for _, a := range asks {
+		same := a.book.within(a.book.amounts[a.Amount], a.at-bounds.Days, a.at+bounds.Days)
+		if len(same) == 0 {
+			left = append(left, a)
+			continue
+		}
+		contested := false
+		for _, i := range a.book.nearest(same, a.at, rankedSets) {
+			a.sets = append(a.sets, []int{i})
+			contested = contested || a.book.items[i].wanted > 0 || a.book.waitFor(i, bounds.Days) > 1
+		}
+		a.settle(OneToOne, len(same), contested)
+	}
+	return left
+}
+
+// forgetTaken takes what is certain out of the lists by amount.
+func (b *book) forgetTaken() {
+	for amount, places := range b.amounts {
+		b.amounts[amount] = slices.DeleteFunc(places, func(i int) bool { return b.items[i].taken })
+	}
+}
+
+// waitFor counts the records that an item alone would explain.
+func (b *book) waitFor(i, days int) int {
+	at, waiting := b.items[i].at, b.waiting[b.items[i].Amount]
+	return sort.SearchInts(waiting, at+days+1) - sort.SearchInts(waiting, at-days)
+}
+
+// nearest are at most n of the places, those nearest in time to a day; of two equally near ones the earlier comes first.
+func (b *book) nearest(places []int, at, n int) []int {
+	right := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > at })
+	left := right - 1
+	var near []int
+	for len(near) < n && (left >= 0 || right < len(places)) {
+		if right == len(places) || left >= 0 && at-b.items[places[left]].at <= b.items[places[right]].at-at {
+			near = append(near, places[left])
+			left--
+		} else {
+			near = append(near, places[right])
+			right++
+		}
+	}
+	return near
+}

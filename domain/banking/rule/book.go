@@ -1,0 +1,195 @@
+package rule
+
+import (
+	"unicode/utf8"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/bank"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Record is what rules know of a bank record.
+type Record struct {
+	ID id.ID
+	// AccountID is the bank account of the chart; zero for a record that is linked to none.
+	AccountID id.ID
+	Currency  string
+	Date      day.Day
+	// Amount is positive into the account.
+	Amount                 money.Cents
+	Description, Reference string
+	Status                 bank.Status
+	Type                   bank.Type
+	// Reconciled says that the record is reconciled with something, in whole or in part.
+	Reconciled bool
+}
+
+// Reason says why a record is not booked.
+type Reason string
+
+// The reasons, in the order in which they are found.
+const (
+	// RecordNotMovement: a stated balance, or a movement of nothing.
+	RecordNotMovement Reason = "bankRecordNotMovement"
+	// RecordInactive: the record is excluded (RSN-08).
+	RecordInactive = Reason(apierr.ReasonBankRecordInactive)
+	// RecordUnassigned: the record is linked to no bank account (RSN-13).
+	RecordUnassigned = Reason(apierr.ReasonBankRecordUnassigned)
+	// RecordReconciled: the record is explained already, at least in part (RSN-11).
+	RecordReconciled = Reason(apierr.ReasonBankRecordReconciled)
+	// NoRule: the record meets no rule.
+	NoRule Reason = "noRule"
+	// SplitMismatch: the fixed lines are more than the record, or all there is and not as much, or amounts leave the safe range.
+	SplitMismatch Reason = "splitMismatch"
+	// DateOutOfRange: the calendar has no month before that of the record.
+	DateOutOfRange Reason = "dateOutOfRange"
+)
+
+// Enum lists the reasons.
+func (Reason) Enum() []string {
+	return []string{
+		string(RecordNotMovement), string(RecordInactive), string(RecordUnassigned), string(RecordReconciled), string(NoRule), string(SplitMismatch),
+		string(DateOutOfRange),
+	}
+}
+
+// Decision is what becomes of a record.
+type Decision struct {
+	// Rule takes the record; nil when none does.
+	Rule *Rule
+	// Transaction is to be made and reconciled with the record as a whole; nil when there is a reason why not. It is not held to the rules of
+	// transactions yet.
+	Transaction *transaction.Create
+	Reason      Reason
+}
+
+// Auto reports whether the transaction is made without a person.
+func (d *Decision) Auto() bool { return d.Transaction != nil && d.Rule.Mode == Auto }
+
+// Decide says what is booked for a record, or why nothing is.
+func (p *Pass) Decide(r *Record) Decision {
+	switch {
+	case r.Type != bank.Movement || r.Amount == 0:
+		return Decision{Reason: RecordNotMovement}
+	case r.Status != bank.Active:
+		return Decision{Reason: RecordInactive}
+	case r.AccountID.IsZero():
+		return Decision{Reason: RecordUnassigned}
+	case r.Reconciled:
+		return Decision{Reason: RecordReconciled}
+	}
+	d := Decision{Reason: NoRule}
+	p.each(r, func(c *compiled) bool {
+		d.Rule = c.Rule
+		d.Transaction, d.Reason = c.book(r)
+		return false
+	})
+	return d
+}
+
+// descriptionLength is how many characters the description of a transaction has at the most.
+const descriptionLength = 1000
+
+// book makes the transaction of a record. With usePriorMonthEnd the cost belongs to the month before and the money leaves the bank when the bank says
+// so: it is a bill that is paid on the day of the record.
+func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
+	shares, ok := split(c.lines, max(r.Amount, -r.Amount))
+	if !ok {
+		return nil, SplitMismatch
+	}
+	t := &transaction.Create{
+		Type: c.TransactionType, Date: r.Date, Currency: api.Set(r.Currency), AccountID: api.Set(r.AccountID),
+		ContactID: api.SetIf(c.VendorContactID), Description: api.SetIf(c.DescriptionOverride),
+	}
+	if c.DescriptionOverride == nil && r.Description != "" {
+		t.Description = api.Set(shortened(r.Description))
+	}
+	if c.UsePriorMonthEnd {
+		if t.Date = r.Date.Month().Prev().Last(); !t.Date.Valid() {
+			return nil, DateOutOfRange
+		}
+		t.Payment = api.Set(transaction.PaymentInput{Date: r.Date, AccountID: api.Set(r.AccountID)})
+	}
+	for _, s := range shares {
+		t.Lines = append(t.Lines, s.line.book(s.amount))
+	}
+	return t, ""
+}
+
+func shortened(description string) string {
+	if utf8.RuneCountInString(description) <= descriptionLength {
+		return description
+	}
+	return string([]rune(description)[:descriptionLength])
+}
+
+func (l *Line) book(amount money.Cents) transaction.LineInput {
+	out := transaction.LineInput{Amount: amount, LineFields: transaction.LineFields{
+		Description: api.SetIf(l.DescriptionOverride), Assignment: api.SetIf(l.Assignment), AccountID: api.SetIf(l.AccountID),
+		ListingID: api.SetIf(l.ListingID), Party: api.SetIf(l.Party),
+	}}
+	if l.TaxRateID != nil {
+		applied := transaction.AppliedInput{TaxRateID: *l.TaxRateID, TaxBehavior: transaction.TaxExcluded}
+		if l.TaxBehavior != nil {
+			applied.TaxBehavior = *l.TaxBehavior
+		}
+		out.AppliedAmount = api.Set(applied)
+	}
+	if m := l.Markup; m != nil {
+		out.Markup = api.Set(transaction.MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
+	}
+	return out
+}
+
+// share is what a line gets of an amount.
+type share struct {
+	line   *Line
+	amount money.Cents
+}
+
+// split divides a positive amount among lines that Check found right: fixed lines take theirs, and what they leave goes to the percentages and the
+// remainder in proportion, so that it adds up to the cent. Lines of nothing are left out. False when the fixed lines take more than there is, or are
+// all there is and leave something, and when the amounts together leave the safe range.
+func split(lines []Line, total money.Cents) ([]share, bool) {
+	rest, parted := total, false
+	weights := make([]int64, len(lines))
+	remainder := int64(money.WholeRate)
+	for i := range lines {
+		switch l := &lines[i]; l.SplitMode {
+		case Fixed:
+			rest -= *l.FixedCentAmount
+		case Percentage:
+			weights[i], parted = int64(*l.PercentageBps), true
+			remainder -= weights[i]
+		case Remainder:
+			parted = true
+		}
+	}
+	if rest < 0 || rest > 0 && !parted {
+		return nil, false
+	}
+	amounts := make([]money.Cents, len(lines))
+	if parted {
+		for i := range lines {
+			if lines[i].SplitMode == Remainder {
+				weights[i] = remainder
+			}
+		}
+		amounts = money.Split(rest, weights)
+	}
+	var shares []share
+	var reach money.Reach
+	for i := range lines {
+		if lines[i].SplitMode == Fixed {
+			amounts[i] = *lines[i].FixedCentAmount
+		}
+		if reach.Add(amounts[i]); amounts[i] != 0 {
+			shares = append(shares, share{&lines[i], amounts[i]})
+		}
+	}
+	return shares, reach.Valid()
+}

@@ -1,0 +1,171 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"stayledger/platform/plain"
+	"stayledger/platform/money"
+)
+
+// Field is what a condition looks at.
+type Field string
+
+// The fields. Texts are compared without regard to capitals and white space. An amount is that of the record without its sign: the type of the rule
+// says the direction.
+const (
+	Description Field = "description"
+	// Reference is the record's uniqueRef: the caller's or the bank's own reference.
+	Reference Field = "reference"
+	Amount    Field = "amount"
+)
+
+// Enum lists the fields.
+func (Field) Enum() []string { return []string{string(Description), string(Reference), string(Amount)} }
+
+// Operator compares a field with a value.
+type Operator string
+
+// The operators. The first two are those of every field.
+const (
+	Equals      Operator = "equals"
+	NotEquals   Operator = "notEquals"
+	Contains    Operator = "contains"
+	NotContains Operator = "notContains"
+	StartsWith  Operator = "startsWith"
+	EndsWith    Operator = "endsWith"
+	GreaterThan Operator = "greaterThan"
+	LessThan    Operator = "lessThan"
+	// Between takes a range of cents with both ends in it.
+	Between Operator = "between"
+)
+
+// Enum lists the operators.
+func (Operator) Enum() []string {
+	return []string{
+		string(Equals), string(NotEquals), string(Contains), string(NotContains), string(StartsWith), string(EndsWith),
+		string(GreaterThan), string(LessThan), string(Between),
+	}
+}
+
+// Condition is something that holds for a record or does not.
+type Condition struct {
+	Type     Field    `json:"type"`
+	Operator Operator `json:"operator" doc:"amount: equals, notEquals, greaterThan, lessThan, between; the others: equals, notEquals, contains, notContains, startsWith, endsWith."`
+	Value    string   `json:"value" doc:"A text, or cents without a sign, for between a range such as 1000...2000."`
+}
+
+// operators are those of a field; none for a field that does not exist.
+func (f Field) operators() []Operator {
+	switch f {
+	case Description, Reference:
+		return []Operator{Equals, NotEquals, Contains, NotContains, StartsWith, EndsWith}
+	case Amount:
+		return []Operator{Equals, NotEquals, GreaterThan, LessThan, Between}
+	}
+	return nil
+}
+
+// amounts reads the value of a condition on amounts; false for one that is none.
+func (c Condition) amounts() (money.Range, bool) {
+	r, err := money.ParseRange(c.Value)
+	return r, err == nil && r.Low >= 0 && (c.Operator == Between || r.Low == r.High)
+}
+
+// test is a condition with its value read.
+type test struct {
+	field    Field
+	operator Operator
+	text     string
+	amounts  money.Range
+}
+
+func (c Condition) compiled() test {
+	if c.Type == Amount {
+		amounts, _ := c.amounts()
+		return test{field: c.Type, operator: c.Operator, amounts: amounts}
+	}
+	return test{field: c.Type, operator: c.Operator, text: plain.Text(c.Value)}
+}
+
+// facts are what conditions look at, each brought into its form once for a record.
+type facts struct {
+	description, reference string
+	amount                 money.Cents
+}
+
+func (f *facts) text(field Field) string {
+	if field == Reference {
+		return f.reference
+	}
+	return f.description
+}
+
+func (t *test) holds(f *facts) bool {
+	if t.field == Amount {
+		return t.holdsFor(f.amount)
+	}
+	text := f.text(t.field)
+	switch t.operator {
+	case Equals:
+		return text == t.text
+	case NotEquals:
+		return text != t.text
+	case Contains:
+		return strings.Contains(text, t.text)
+	case NotContains:
+		return !strings.Contains(text, t.text)
+	case StartsWith:
+		return strings.HasPrefix(text, t.text)
+	case EndsWith:
+		return strings.HasSuffix(text, t.text)
+	case GreaterThan, LessThan, Between:
+	}
+	return false
+}
+
+func (t *test) holdsFor(amount money.Cents) bool {
+	within := t.amounts.Low <= amount && amount <= t.amounts.High
+	switch t.operator {
+	case Equals, Between:
+		return within
+	case NotEquals:
+		return !within
+	case GreaterThan:
+		return amount > t.amounts.High
+	case LessThan:
+		return amount < t.amounts.Low
+	case Contains, NotContains, StartsWith, EndsWith:
+	}
+	return false
+}
+
+// key is something that a record has when a condition holds: three bytes of a text, or an amount.
+type key struct {
+	field Field
+	value int64
+}
+
+// gramLength is how many bytes of a text make a key.
+const gramLength = 3
+
+func gram(text string, at int) int64 {
+	return int64(text[at])<<16 | int64(text[at+1])<<8 | int64(text[at+2])
+}
+
+// keys are all that a record must have for the condition to hold; none when nothing follows from it.
+func (t *test) keys() []key {
+	switch {
+	case t.field == Amount && t.amounts.Low == t.amounts.High && (t.operator == Equals || t.operator == Between):
+		return []key{{Amount, int64(t.amounts.Low)}}
+	case t.field == Amount || t.operator == NotEquals || t.operator == NotContains:
+		return nil
+	}
+	var keys []key
+	for at := 0; at+gramLength <= len(t.text); at++ {
+		if k := (key{t.field, gram(t.text, at)}); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}

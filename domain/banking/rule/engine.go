@@ -1,0 +1,247 @@
+package rule
+
+import (
+	"math/bits"
+	"slices"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/platform/apierr"
+	"stayledger/platform/plain"
+	"stayledger/platform/id"
+)
+
+// Engine decides about records by a set of rules. It does not change, and any number of passes can use it at once.
+//
+// A rule is looked at only for records of its accounts and direction, within the limits that it sets to the amount, that have something without which
+// its conditions cannot hold: three bytes of a text, or an amount. So the time for a record hardly grows with the number of rules.
+type Engine struct {
+	// rules are in the order in which they take records; a set of rules has a bit for each.
+	rules []compiled
+	// tests are the conditions of all rules, each once.
+	tests []test
+	// byKey are the rules that need a key, always those that none is known of.
+	byKey  map[key][]int
+	grams  filter
+	always set
+	// accounts are the rules for records of an account that some rule names, others those for all other records, each by direction.
+	accounts map[id.ID]*[2]set
+	others   [2]set
+	// bands are the rules that an amount is within the limits of.
+	bands bands
+}
+
+// compiled is a rule with the numbers of its conditions.
+type compiled struct {
+	*Rule
+	tests []int
+	lines []Line
+}
+
+// set is a set of rules.
+type set []uint64
+
+func newSet(n int) set  { return make(set, (n+63)/64) }
+func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+// direction numbers the ways that money moves.
+func direction(in bool) int {
+	if in {
+		return 1
+	}
+	return 0
+}
+
+// filter holds hashes of keys of texts: most stretches of a text are of no rule, and need no look into the map.
+type filter [1 << 10]uint64
+
+func (f *filter) place(gram int64) (word int, bit uint64) {
+	hash := uint32(gram) * 2654435761 //nolint:gosec // three bytes
+	return int(hash >> 22), 1 << (hash >> 16 & 63)
+}
+
+// Compile makes an engine of rules, whatever their order; inactive ones are left out. The rules stay as they are while the engine is used. It fails
+// with 400 and the issues of Check for a rule that has any.
+func Compile(rules []Rule) (*Engine, error) {
+	e := &Engine{byKey: map[key][]int{}, accounts: map[id.ID]*[2]set{}}
+	for i := range rules {
+		if issues := Check(&rules[i]); len(issues) > 0 {
+			return nil, apierr.BadRequest.At(issues...)
+		}
+		if rules[i].Status == Active {
+			e.rules = append(e.rules, compiled{Rule: &rules[i], lines: rules[i].ordered()})
+		}
+	}
+	slices.SortFunc(e.rules, func(a, b compiled) int { return a.compare(b.Rule) })
+	e.compileConditions()
+	e.compileAccounts()
+	e.compileKeys()
+	e.bands = banded(e.rules, e.tests)
+	return e, nil
+}
+
+func (e *Engine) compileConditions() {
+	numbers := map[test]int{}
+	for i := range e.rules {
+		r := &e.rules[i]
+		for _, c := range r.Conditions {
+			t := c.compiled()
+			n, known := numbers[t]
+			if !known {
+				n = len(e.tests)
+				numbers[t] = n
+				e.tests = append(e.tests, t)
+			}
+			r.tests = append(r.tests, n)
+		}
+	}
+}
+
+func (e *Engine) compileAccounts() {
+	newSets := func() [2]set { return [2]set{newSet(len(e.rules)), newSet(len(e.rules))} }
+	e.others = newSets()
+	for i := range e.rules {
+		for _, a := range e.rules[i].AccountIDs {
+			if e.accounts[a] == nil {
+				sets := newSets()
+				e.accounts[a] = &sets
+			}
+		}
+	}
+	for i := range e.rules {
+		r := &e.rules[i]
+		towards := direction(r.TransactionType == transaction.Deposit)
+		for _, a := range r.AccountIDs {
+			e.accounts[a][towards].add(i)
+		}
+		if len(r.AccountIDs) > 0 {
+			continue
+		}
+		e.others[towards].add(i)
+		for _, sets := range e.accounts {
+			sets[towards].add(i)
+		}
+	}
+}
+
+// compileKeys gives each rule the keys under which it is found, those that the fewest conditions have: a rule of which all conditions must hold is
+// found by one of them, another by each.
+func (e *Engine) compileKeys() {
+	e.always = newSet(len(e.rules))
+	uses := map[key]int{}
+	for i := range e.tests {
+		for _, k := range e.tests[i].keys() {
+			uses[k]++
+		}
+	}
+	rarest := func(keys []key) key {
+		return slices.MinFunc(keys, func(a, b key) int { return uses[a] - uses[b] })
+	}
+	for i := range e.rules {
+		r := &e.rules[i]
+		var found []key
+		loose := false
+		for _, n := range r.tests {
+			if keys := e.tests[n].keys(); len(keys) > 0 {
+				found = append(found, rarest(keys))
+			} else {
+				loose = true
+			}
+		}
+		switch {
+		case len(found) == 0 || r.MatchMode == Any && loose:
+			e.always.add(i)
+			continue
+		case r.MatchMode == All:
+			found = []key{rarest(found)}
+		}
+		for _, k := range found {
+			e.byKey[k] = append(e.byKey[k], i)
+			if k.field != Amount {
+				word, bit := e.grams.place(k.value)
+				e.grams[word] |= bit
+			}
+		}
+	}
+}
+
+// Pass goes over records, one after the other.
+type Pass struct {
+	*Engine
+	facts facts
+	found set
+	// known are the records for which the results of conditions were computed, by their number in this pass.
+	known   []int
+	results []bool
+	record  int
+}
+
+// Pass begins to go over records.
+func (e *Engine) Pass() *Pass {
+	return &Pass{Engine: e, found: newSet(len(e.rules)), known: make([]int, len(e.tests)), results: make([]bool, len(e.tests))}
+}
+
+// Matching are the rules that a record meets, in the order in which they would take it. What state the record is in makes no difference.
+func (p *Pass) Matching(r *Record) []*Rule {
+	var rules []*Rule
+	p.each(r, func(c *compiled) bool {
+		rules = append(rules, c.Rule)
+		return true
+	})
+	return rules
+}
+
+// each calls a function with the rules that a record meets, in order, until it has enough.
+func (p *Pass) each(r *Record, more func(*compiled) bool) {
+	if r.Amount == 0 {
+		return
+	}
+	p.record++
+	p.facts = facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
+	p.find()
+	sets := &p.others
+	if own := p.accounts[r.AccountID]; own != nil {
+		sets = own
+	}
+	eligible, fitting := sets[direction(r.Amount > 0)], p.bands.at(p.facts.amount)
+	for word := range p.found {
+		for left := p.found[word] & eligible[word] & fitting[word]; left != 0; left &= left - 1 {
+			c := &p.rules[word*64+bits.TrailingZeros64(left)]
+			if p.meets(c) && !more(c) {
+				return
+			}
+		}
+	}
+}
+
+// find collects the rules whose keys the record has, and those without any.
+func (p *Pass) find() {
+	copy(p.found, p.always)
+	p.add(key{Amount, int64(p.facts.amount)})
+	for _, field := range []Field{Description, Reference} {
+		text := p.facts.text(field)
+		for at := 0; at+gramLength <= len(text); at++ {
+			g := gram(text, at)
+			if word, bit := p.grams.place(g); p.grams[word]&bit != 0 {
+				p.add(key{field, g})
+			}
+		}
+	}
+}
+
+func (p *Pass) add(k key) {
+	for _, i := range p.byKey[k] {
+		p.found.add(i)
+	}
+}
+
+func (p *Pass) meets(c *compiled) bool {
+	for _, n := range c.tests {
+		if p.known[n] != p.record {
+			p.known[n], p.results[n] = p.record, p.tests[n].holds(&p.facts)
+		}
+		if p.results[n] == (c.MatchMode == Any) {
+			return p.results[n]
+		}
+	}
+	return c.MatchMode == All
+}

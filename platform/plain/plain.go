@@ -1,0 +1,62 @@
+// Package plain brings texts that people and machines wrote into a form in which they can be compared: capitals, widths, ligatures and white space make
+// no difference.
+package plain
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Text is s in compatibility form, without the difference of cases, without white space around it and with a single space for each stretch of it
+// inside. Bytes that are no UTF-8 become the replacement character. Folding what is folded changes nothing.
+func Text(s string) string {
+	if ascii(s) {
+		return asciiText(s)
+	}
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	// Folding can undo the normal form, and the normal form can bring capitals back, so both come twice.
+	fold := cases.Fold()
+	s = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(s)))))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// asciiText is Text for what nearly all texts of banks are made of.
+func asciiText(s string) string {
+	var usual [256]byte // Spares an allocation.
+	out := usual[:0]
+	spaced := false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == ' ' || '\t' <= c && c <= '\r':
+			spaced = len(out) > 0
+			continue
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		if spaced {
+			out = append(out, ' ')
+			spaced = false
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Words are the stretches of letters and digits of a text, folded: "HM-42 Müller" has hm, 42 and müller.
+func Words(s string) []string {
+	return strings.FieldsFunc(Text(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
