@@ -2,7 +2,8 @@
 // a dry run is the same code with another ending and has no door to leak through.
 //
 // A Tx sends nothing of its own accord: BEGIN and the tenant settings travel with the first statement, the deferred checks and COMMIT
-// with the last ones, so a write of one statement costs two round trips and a single-statement read costs one.
+// with the last ones, so a write of one statement costs two round trips. A read whose statements are sent together costs one, and no reader waits for
+// its transaction to end.
 package db
 
 import (
