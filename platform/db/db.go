@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -99,9 +100,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	c.RowWait = cmp.Or(c.RowWait, rowWait)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
-	for name, value := range plans {
-		pc.ConnConfig.RuntimeParams[name] = value
-	}
+	maps.Copy(pc.ConnConfig.RuntimeParams, plans)
 	pc.ConnConfig.Tracer = c.Tracer
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
