@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"stayledger/platform/day"
-	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 // place is where money moves: records and candidates of different places have nothing to do with each other.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/plain"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 // keyMembers is how many transactions a key names at the most: the sum of more could leave 64 bits.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"stayledger/platform/plain"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 // bySets answers the records that several transactions of one channel sum to, and those that nothing explains.

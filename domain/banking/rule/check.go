@@ -8,9 +8,9 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
-	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 // What a rule has at the most.

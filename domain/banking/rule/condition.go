@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/plain"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 // Field is what a condition looks at.

@@ -6,8 +6,8 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/platform/apierr"
-	"stayledger/platform/plain"
 	"stayledger/platform/id"
+	"stayledger/platform/plain"
 )
 
 // Engine decides about records by a set of rules. It does not change, and any number of passes can use it at once.

@@ -15,9 +15,9 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/platform/day"
-	"stayledger/platform/plain"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/plain"
 )
 
 func seq(n int) id.ID { return id.ID{14: byte(n >> 8), 15: byte(n)} }
