@@ -2,6 +2,7 @@ package bank_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -79,11 +80,30 @@ func TestMatchesOfThousands(t *testing.T) {
 	analyze()
 	later.thousands(records)
 	later.fewRows(t, "the team had nothing", records)
-	for _, table := range []string{"bank_record", "bank_reconciliation", "ledger_entry"} {
-		first.Exec("alter table "+table+" alter column team_id set statistics -1", nil)
-	}
+	first.Exec("alter table ledger_entry alter column team_id set statistics -1", nil)
 	analyze()
 	later.fewRows(t, "there are too many for a hash table", records)
+}
+
+// keptPlan runs a statement as the service does, planned for whatever its parameters are, and gives the plan.
+func keptPlan(ctx context.Context, tx *db.Tx, sql string, args db.Args) ([]string, error) {
+	sql, values, err := args.RewriteQuery(ctx, nil, sql, nil)
+	if err != nil {
+		return nil, err
+	}
+	literals := make([]string, len(values))
+	for i, v := range values {
+		literals[i] = fmt.Sprintf("'%v'", v)
+	}
+	if _, err := tx.Exec(ctx, "prepare explained as "+sql, nil); err != nil {
+		return nil, err
+	}
+	plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) execute explained("+strings.Join(literals, ", ")+")", nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, "deallocate explained", nil)
+	return plan, err
 }
 
 // fewRows looks at the queries of a team of thousands.
@@ -104,7 +124,7 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 				t.Errorf("%s: %v gives %d records, %v", state, test.matching, got, err)
 			}
 			for name, sql := range map[string]string{"count": count, "list": q.SQL("") + " limit 100"} {
-				if plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) "+sql, q.Args); err != nil || handled(t, plan) > 150*records {
+				if plan, err := keptPlan(ctx, tx, sql, q.Args); err != nil || handled(t, plan) > 150*records {
 					t.Errorf("%s: %s of %v handles %d rows, %v\n%s", state, name, test.matching, handled(t, plan), err, strings.Join(plan, "\n"))
 				}
 			}
@@ -114,7 +134,7 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 			"select * from bank_reconciliation where team_id = @team and bank_record_id = (select gen_random_uuid())",
 			"select * from bank_reconciliation where team_id = @team and transaction_id = (select gen_random_uuid())",
 		} {
-			plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) "+sql, db.Args{"team": tx.Team})
+			plan, err := keptPlan(ctx, tx, sql, db.Args{"team": tx.Team})
 			if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Rows Removed") || strings.Contains(text, "by_date") {
 				t.Errorf("%s: %s, %v\n%s", state, sql, err, text)
 			}
