@@ -38,7 +38,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 		return err
 	}
 	address := "http://" + listener.Addr().String()
-	payments, feed, err := c.open(address)
+	payments, feed, err := c.open()
 	if err != nil {
 		_ = listener.Close()
 		return err
@@ -73,10 +73,10 @@ func (c *sandboxCmd) Run(r *runContext) error {
 // plaidPath is where the bank feed starts.
 const plaidPath = "/plaid"
 
-// open makes the sandboxes that are served at an address.
-func (c *sandboxCmd) open(address string) (*sandbox.Server, *bankfeed.Server, error) {
+// open makes the sandboxes.
+func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
-	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, URL: address + plaidPath, History: c.PlaidHistory}
+	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
 		out := json.NewEncoder(os.Stdout)

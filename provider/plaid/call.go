@@ -59,6 +59,9 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 	if !utf8.Valid(content) {
 		return nil, nonsense("is not UTF-8")
 	}
+	if !bytes.Contains(content, []byte(`"request_id"`)) { // Every answer has one; {} would pass for one in which nothing happened.
+		return nil, nonsense("is not of the protocol")
+	}
 	return content, nil
 }
 

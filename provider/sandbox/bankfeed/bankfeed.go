@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,8 +23,8 @@ type Config struct {
 	// ClientID and Secret are what callers must present.
 	ClientID string
 	Secret   string
-	// URL is where the sandbox is reached, for the links that it gives; the host of each request when empty.
-	URL string
+	// Path is what stands before all its paths when something in front of it takes that off, such as /plaid; links begin with it.
+	Path string
 	// History is how many transactions each account of a new item begins with, spread over the days that were asked for.
 	History int
 	// WebhookEvery is the time before the first repetition of a webhook that was not taken, doubled each time; a second when 0.
@@ -68,10 +69,16 @@ type Server struct {
 	messages     []Message
 }
 
-// New makes a sandbox with a few banks. It fails when there are no keys to present.
+// maxHistory is how many transactions an account can begin with.
+const maxHistory = 1_000_000
+
+// New makes a sandbox with a few banks. It fails when there are no keys to present, or with a history out of range.
 func New(c Config) (*Server, error) {
 	if c.ClientID == "" || c.Secret == "" {
 		return nil, errors.New("bank-feed sandbox: a client identifier and a secret are needed")
+	}
+	if c.History < 0 || c.History > maxHistory {
+		return nil, fmt.Errorf("bank-feed sandbox: a history has 0 to %d transactions", maxHistory)
 	}
 	if c.WebhookEvery <= 0 {
 		c.WebhookEvery = time.Second

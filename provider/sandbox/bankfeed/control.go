@@ -94,7 +94,7 @@ func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
-	if (in.Begins != nil && !slices.Contains(in.Begins.Enum(), string(*in.Begins))) || (in.History != nil && (*in.History < 0 || *in.History > 1e6)) {
+	if (in.Begins != nil && !slices.Contains(in.Begins.Enum(), string(*in.Begins))) || (in.History != nil && (*in.History < 0 || *in.History > maxHistory)) {
 		stage.Refuse(w, http.StatusBadRequest, "outOfRange")
 		return
 	}

@@ -217,6 +217,12 @@ func (s *Server) syncTransactions(x *exchange) (map[string]any, *Failure) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	moves := false
+	defer func() {
+		if x.fault.Mode == Mutation && x.fault.Times > 0 && !moves {
+			s.faults.Add(x.fault.On, 1, x.fault) // It met a request after which there was nothing to move.
+		}
+	}()
 	i, failure := s.usable(x, in.AccessToken, false)
 	if failure != nil {
 		return nil, failure
@@ -234,7 +240,7 @@ func (s *Server) syncTransactions(x *exchange) (map[string]any, *Failure) {
 	if i.progress != NotReady {
 		next = p.next.String()
 	}
-	if x.fault.Mode == Mutation && p.more {
+	if moves = x.fault.Mode == Mutation && p.more; moves {
 		i.note(i.log[0].row)
 	}
 	return map[string]any{

@@ -98,12 +98,7 @@ func (s *Server) createLink(x *exchange) (map[string]any, *Failure) {
 }
 
 // url is where the sandbox is reached.
-func (s *Server) url(r *http.Request) string {
-	if s.config.URL != "" {
-		return s.config.URL
-	}
-	return "http://" + r.Host
-}
+func (s *Server) url(r *http.Request) string { return "http://" + r.Host + s.config.Path }
 
 // link gives a link, or nil; the caller has the lock.
 func (s *Server) link(token string) *link {

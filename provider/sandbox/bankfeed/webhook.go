@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// attempts is how often a webhook is sent at most.
+	// How often a webhook is sent at most.
 	attempts = 8
-	// verification is the header that proves where a webhook comes from.
+	// The header that proves where a webhook comes from.
 	verification = "Plaid-Verification"
 )
 
