@@ -74,8 +74,6 @@ func (c *Client) request(ctx context.Context, path string, body any) (*http.Requ
 	if err != nil {
 		return nil, fmt.Errorf("bank feed request: %w", err)
 	}
-	// A public token can be exchanged once. Whether a request is sent again is for the caller to decide, and not for the transport.
-	req.GetBody = nil
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "stayledger")

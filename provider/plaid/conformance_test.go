@@ -323,6 +323,12 @@ func TestLink(t *testing.T) {
 	if c := w.Counts(); c.Linked != 1 || c.Handed != 1 || c.Live != 1 {
 		t.Errorf("%+v", c)
 	}
+	// The page can be opened again afterwards; what was completed stays so.
+	if err := w.Leave(l.Token); err != nil {
+		t.Fatal(err)
+	}
+	w.hook()
+	w.wantLink(l.Token, plaid.LinkCompleted)
 }
 
 func (w *world) wantLink(token string, state plaid.LinkState) plaid.LinkOutcome {

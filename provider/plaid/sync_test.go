@@ -171,6 +171,12 @@ func TestSyncRestsWhereCallsAreLimited(t *testing.T) {
 		t.Errorf("limited for ever: %v", err)
 	}
 	w.Reset()
+	later := 7
+	w.Break(bankfeed.Fault{Mode: bankfeed.TooMany, On: "/item/get", Times: 1, RetryAfter: &later})
+	_, err := w.client.ItemState(t.Context(), l.Token)
+	if until := time.Until(failed(t, err).Until); !errors.Is(err, plaid.ErrLimited) || until > 7*time.Second {
+		t.Errorf("limited for seven seconds: %s, %v", until, err)
+	}
 	// By our own count: a fifth of a minute's calls at once, then no more.
 	frugal := w.open(plaid.Config{CallsPerMinute: 10})
 	before := w.Counts().Calls["/item/get"]
@@ -184,6 +190,16 @@ func TestSyncRestsWhereCallsAreLimited(t *testing.T) {
 	}
 	if n := w.Counts().Calls["/item/get"] - before; n != 2 {
 		t.Errorf("%d calls came through, want 2", n)
+	}
+}
+
+// Where nothing is ready yet there is no new cursor, and the old one is kept.
+func TestSyncKeepsItsCursor(t *testing.T) {
+	t.Parallel()
+	client := scripted(t, http.StatusOK, `{"next_cursor":"","has_more":false,"transactions_update_status":"NOT_READY","request_id":"r"}`)
+	got, err := client.SyncTransactions(t.Context(), plaid.SyncRequest{AccessToken: "a", Cursor: "c0"}, func(plaid.Page) error { return nil })
+	if err != nil || got.Cursor != "c0" || got.Status != plaid.NotReady {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

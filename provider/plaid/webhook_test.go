@@ -2,7 +2,9 @@ package plaid_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,7 @@ func TestWebhooksThatAreNotToBeBelieved(t *testing.T) {
 	w := newWorld(t)
 	l := w.link(harbor)
 	for _, mode := range []bankfeed.Mode{
-		bankfeed.WrongAlgorithm, bankfeed.Unsigned, bankfeed.Tampered, bankfeed.Forged, bankfeed.UnknownKey, bankfeed.Old,
+		bankfeed.WrongAlgorithm, bankfeed.Mislabeled, bankfeed.Unsigned, bankfeed.Tampered, bankfeed.Forged, bankfeed.UnknownKey, bankfeed.Old,
 	} {
 		w.Break(bankfeed.Fault{Mode: mode, On: bankfeed.Webhooks, Times: 1})
 		if !w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE") {
@@ -255,6 +257,46 @@ func TestWebhooksOfEveryTopic(t *testing.T) {
 			t.Errorf("%s: %+v", code, h)
 		} else if c.problem != nil && !errors.Is(h.webhook.Problem, c.problem) {
 			t.Errorf("%s: %v", code, h.webhook.Problem)
+		}
+	}
+}
+
+// A key that is none for ES256, or that is another one than was asked for, is not used.
+func TestKeysThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l := w.link(harbor)
+	w.Fire(l.ItemID, "LOGIN_REPAIRED")
+	h := w.hook()
+	header, err := base64.RawURLEncoding.DecodeString(strings.Split(h.verification, ".")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named struct {
+		ID string `json:"kid"`
+	}
+	if err := json.Unmarshal(header, &named); err != nil {
+		t.Fatal(err)
+	}
+	_, known := w.control(http.MethodPost, keyCall, `{"client_id":"`+clientID+`","secret":"`+secret+`","key_id":"`+named.ID+`"}`)
+	for _, c := range []struct {
+		from, to string
+		good     bool
+	}{
+		{"", "", true},
+		{`"alg":"ES256"`, `"alg":"ES384"`, false},
+		{`"crv":"P-256"`, `"crv":"P-384"`, false},
+		{`"kty":"EC"`, `"kty":"RSA"`, false},
+		{`"kid":"` + named.ID, `"kid":"x`, false},
+		{`"x":"`, `"x":"AAAA`, false},
+		{`"y":"`, `"was":"`, false},
+		{`"expired_at":null`, `"expired_at":1`, false},
+		{`"expired_at":null`, `"expired_at":9999999999`, true},
+	} {
+		changed := strings.Replace(known, c.from, c.to, 1)
+		_, err := scripted(t, http.StatusOK, changed).Webhook(t.Context(), h.verification, h.body, time.Now())
+		if (err == nil) != c.good || (changed == known) != (c.from == "") {
+			t.Errorf("%s for %s: %v", c.to, c.from, err)
 		}
 	}
 }

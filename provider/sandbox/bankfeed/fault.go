@@ -56,6 +56,7 @@ const (
 // The modes of webhooks.
 const (
 	WrongAlgorithm Mode = "wrongAlgorithm" // signed with a shared secret that is the public key
+	Mislabeled     Mode = "mislabeled"     // signed as it should be, under the name of another algorithm
 	Unsigned       Mode = "unsigned"       // the algorithm none
 	Tampered       Mode = "tampered"       // the body changes after it was signed
 	Forged         Mode = "forged"         // signed with a key of somebody else under our key's name
@@ -71,7 +72,7 @@ func (Mode) Enum() []string {
 		string(HangBefore), string(HangAfter), string(Fail), string(Internal), string(Page500), string(TooMany), string(DropBefore), string(DropAfter),
 		string(SlowBody), string(HugeBody), string(WrongType), string(Redirect), string(InvalidUTF8), string(GzipBomb), string(DuplicateIDs),
 		string(Truncated), string(Mutation),
-		string(WrongAlgorithm), string(Unsigned), string(Tampered), string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
+		string(WrongAlgorithm), string(Mislabeled), string(Unsigned), string(Tampered), string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
 	}
 }
 

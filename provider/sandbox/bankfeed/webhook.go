@@ -268,6 +268,8 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	switch fault { //nolint:exhaustive // The other modes are not of the signature.
 	case WrongAlgorithm:
 		algorithm = "HS256"
+	case Mislabeled:
+		algorithm = "ES384"
 	case Unsigned:
 		algorithm = "none"
 	case UnknownKey:
