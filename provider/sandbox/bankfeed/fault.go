@@ -57,6 +57,7 @@ const (
 const (
 	WrongAlgorithm Mode = "wrongAlgorithm" // signed with a shared secret that is the public key
 	Mislabeled     Mode = "mislabeled"     // signed as it should be, under the name of another algorithm
+	Extended       Mode = "extended"       // signed as it should be, with an extension that has to be understood
 	Unsigned       Mode = "unsigned"       // the algorithm none
 	Tampered       Mode = "tampered"       // the body changes after it was signed
 	Forged         Mode = "forged"         // signed with a key of somebody else under our key's name
@@ -72,7 +73,7 @@ func (Mode) Enum() []string {
 		string(HangBefore), string(HangAfter), string(Fail), string(Internal), string(Page500), string(TooMany), string(DropBefore), string(DropAfter),
 		string(SlowBody), string(HugeBody), string(WrongType), string(Redirect), string(InvalidUTF8), string(GzipBomb), string(DuplicateIDs),
 		string(Truncated), string(Mutation),
-		string(WrongAlgorithm), string(Mislabeled), string(Unsigned), string(Tampered), string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
+		string(WrongAlgorithm), string(Mislabeled), string(Extended), string(Unsigned), string(Tampered), string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
 	}
 }
 
@@ -183,7 +184,7 @@ func (s *Server) drip(x *exchange, content []byte) {
 			return
 		}
 		_ = flusher.Flush() // A caller that is gone is noticed by the next byte.
-		if x.r.Context().Err() != nil || !s.log.Pause(20*time.Millisecond) {
+		if x.r.Context().Err() != nil || !s.log.Pause(100*time.Millisecond) {
 			return
 		}
 	}

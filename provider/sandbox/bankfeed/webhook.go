@@ -282,7 +282,11 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 		private = other
 	}
 	sum := sha256.Sum256(content)
-	signed := part(map[string]any{"alg": algorithm, "kid": id, "typ": "JWT"}) + "." +
+	header := map[string]any{"alg": algorithm, "kid": id, "typ": "JWT"}
+	if fault == Extended {
+		header["crit"], header["b64"] = []string{"b64"}, false
+	}
+	signed := part(header) + "." +
 		part(map[string]any{"iat": at.Unix(), "request_body_sha256": hex.EncodeToString(sum[:])})
 	switch algorithm {
 	case "none":
