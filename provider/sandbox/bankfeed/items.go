@@ -23,6 +23,17 @@ type accessBody struct {
 	AccessToken string `json:"access_token"`
 }
 
+// itemOf gives the item whose access token a call presents, or why it cannot be read; see usable.
+func (s *Server) itemOf(x *exchange, despiteProblem bool) (*item, *Failure) {
+	var in accessBody
+	if !x.read(&in) {
+		return nil, badBody
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usable(x, in.AccessToken, despiteProblem)
+}
+
 func (s *Server) exchangeToken(x *exchange) (map[string]any, *Failure) {
 	var in struct {
 		PublicToken string `json:"public_token"`
@@ -62,49 +73,38 @@ func (s *Server) wire(i *item) map[string]any {
 }
 
 func (s *Server) getItem(x *exchange) (map[string]any, *Failure) {
-	var in accessBody
-	if !x.read(&in) {
-		return nil, badBody
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, failure := s.usable(x, in.AccessToken, true)
+	i, failure := s.itemOf(x, true)
 	if failure != nil {
 		return nil, failure
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return map[string]any{"item": s.wire(i), "status": nil}, nil
 }
 
 func (s *Server) removeItem(x *exchange) (map[string]any, *Failure) {
-	var in accessBody
-	if !x.read(&in) {
-		return nil, badBody
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, failure := s.usable(x, in.AccessToken, true)
+	i, failure := s.itemOf(x, true)
 	if failure != nil {
 		return nil, failure
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	i.removed = true
 	return map[string]any{}, nil
 }
 
 func (s *Server) updateWebhook(x *exchange) (map[string]any, *Failure) {
 	var in struct {
-		accessBody
-
 		Webhook *string `json:"webhook"`
 	}
-	if !x.read(&in) {
+	i, failure := s.itemOf(x, true)
+	switch {
+	case failure != nil:
+		return nil, failure
+	case !x.read(&in):
 		return nil, badBody
 	}
 	s.mu.Lock()
-	i, failure := s.usable(x, in.AccessToken, true)
-	if failure != nil {
-		s.mu.Unlock()
-		return nil, failure
-	}
 	i.webhook = ""
 	if in.Webhook != nil {
 		i.webhook = *in.Webhook
@@ -143,21 +143,19 @@ func (s *Server) wireAccounts(i *item, only ...string) []any {
 
 func (s *Server) getAccounts(x *exchange) (map[string]any, *Failure) {
 	var in struct {
-		accessBody
-
 		Options struct {
 			AccountIDs []string `json:"account_ids"`
 		} `json:"options"`
 	}
-	if !x.read(&in) {
+	i, failure := s.itemOf(x, false)
+	switch {
+	case failure != nil:
+		return nil, failure
+	case !x.read(&in):
 		return nil, badBody
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, failure := s.usable(x, in.AccessToken, false)
-	if failure != nil {
-		return nil, failure
-	}
 	accounts := s.wireAccounts(i, in.Options.AccountIDs...)
 	if len(accounts) == 0 {
 		return nil, &Failure{Type: "ITEM_ERROR", Code: "NO_ACCOUNTS", Message: "no valid accounts were found for this item"}
@@ -291,13 +289,7 @@ func (i *item) page(c cursor, count int, wanted func(*row) bool, original bool) 
 }
 
 func (s *Server) refresh(x *exchange) (map[string]any, *Failure) {
-	var in accessBody
-	if !x.read(&in) {
-		return nil, badBody
-	}
-	s.mu.Lock()
-	i, failure := s.usable(x, in.AccessToken, false)
-	s.mu.Unlock()
+	i, failure := s.itemOf(x, false)
 	if failure != nil {
 		return nil, failure
 	}
@@ -400,18 +392,14 @@ func daysOr90(days int) int {
 
 func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 	var in struct {
-		accessBody
-
 		Code string `json:"webhook_code"`
 	}
-	if !x.read(&in) {
-		return nil, badBody
-	}
-	s.mu.Lock()
-	i, failure := s.usable(x, in.AccessToken, true)
-	s.mu.Unlock()
-	if failure != nil {
+	i, failure := s.itemOf(x, true)
+	switch {
+	case failure != nil:
 		return nil, failure
+	case !x.read(&in):
+		return nil, badBody
 	}
 	if !s.Fire(i.id, in.Code) {
 		return nil, &Failure{Type: "SANDBOX_ERROR", Code: "SANDBOX_WEBHOOK_INVALID", Message: "the item has no webhook, or there is none of this code"}
@@ -420,13 +408,7 @@ func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 }
 
 func (s *Server) sandboxReset(x *exchange) (map[string]any, *Failure) {
-	var in accessBody
-	if !x.read(&in) {
-		return nil, badBody
-	}
-	s.mu.Lock()
-	i, failure := s.usable(x, in.AccessToken, true)
-	s.mu.Unlock()
+	i, failure := s.itemOf(x, true)
 	if failure != nil {
 		return nil, failure
 	}
