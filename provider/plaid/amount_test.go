@@ -77,11 +77,8 @@ func TestPropertyAmounts(t *testing.T) {
 		}
 		cents := new(big.Rat).Mul(exact, big.NewRat(-100, 1))
 		want, err := strconv.ParseInt(cents.FloatString(0), 10, 64) // which rounds half away from zero
-		if err != nil {
-			t.Fatal(err)
-		}
 		p := plaid.ReadPage(`{"added":[` + wireRow("t", `"amount":`+text) + `]}`)
-		if !money.Cents(want).Valid() {
+		if err != nil || !money.Cents(want).Valid() {
 			if len(p.Unreadable) != 1 {
 				t.Fatalf("%s passes for %+v", text, p)
 			}
