@@ -11,40 +11,49 @@ import (
 	"time"
 
 	"stayledger/provider/sandbox"
+	"stayledger/provider/sandbox/bankfeed"
 )
 
 type sandboxCmd struct {
 	Listen         string        `env:"STAYLEDGER_SANDBOX_LISTEN" default:"127.0.0.1:8085" help:"Address to serve on."`
-	APIKey         string        `name:"api-key" env:"STAYLEDGER_SANDBOX_API_KEY" required:"" help:"Key that callers must present."`
+	APIKey         string        `name:"api-key" env:"STAYLEDGER_SANDBOX_API_KEY" required:"" help:"Key that callers must present; the secret of the bank feed, too."`
 	CallbackURL    string        `name:"callback-url" env:"STAYLEDGER_SANDBOX_CALLBACK_URL" help:"Where changes of payments are told; nowhere when empty."`
 	CallbackSecret string        `name:"callback-secret" env:"STAYLEDGER_SANDBOX_CALLBACK_SECRET" help:"What callbacks are signed with: whsec_ and base64, or a text of at least 16 characters."`
 	SettleAfter    time.Duration `name:"settle-after" env:"STAYLEDGER_SANDBOX_SETTLE_AFTER" default:"2s" help:"How long until a payment is paid; negative for never by itself."`
+	PlaidClientID  string        `name:"plaid-client-id" env:"STAYLEDGER_SANDBOX_PLAID_CLIENT_ID" default:"sandbox" help:"Client identifier that callers of the bank feed must present."`
+	PlaidHistory   int           `name:"plaid-history" env:"STAYLEDGER_SANDBOX_PLAID_HISTORY" default:"60" help:"How many transactions each newly linked bank account begins with."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
-// Run serves a payment provider that moves no money, until it is told to stop.
+// Help tells what is served where.
+func (*sandboxCmd) Help() string {
+	return `At / is a payment provider that moves no money (docs/guides/payment-provider.md). At /plaid is a bank feed that speaks Plaid's protocol
+and that no bank stands behind (docs/guides/bank-feeds.md). Everything is forgotten at the end.`
+}
+
+// Run serves a payment provider that moves no money and a bank feed without banks, until it is told to stop.
 func (c *sandboxCmd) Run(r *runContext) error {
-	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
-	if !c.Quiet {
-		var mu sync.Mutex // events come from many requests at a time
-		out := json.NewEncoder(os.Stdout)
-		config.Seen = func(e sandbox.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			_ = out.Encode(e)
-		}
-	}
-	s, err := sandbox.New(config)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stderr, "payment sandbox at http://"+listener.Addr().String()+"; it moves no money")
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
+	address := "http://" + listener.Addr().String()
+	payments, feed, err := c.open()
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	letGo := func() { // of what is held
+		payments.Close()
+		feed.Close()
+	}
+	defer letGo()
+	fmt.Fprintln(os.Stderr, "payment sandbox at "+address+"; it moves no money")
+	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; no bank stands behind it")
+	mux := http.NewServeMux()
+	mux.Handle("/", payments)
+	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, feed))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -52,11 +61,41 @@ func (c *sandboxCmd) Run(r *runContext) error {
 		return fmt.Errorf("serve the sandbox: %w", err)
 	case <-r.ctx.Done():
 	}
-	s.Close() // lets go of what is held
+	letGo()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(stopping); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop the sandbox: %w", err)
 	}
 	return nil
+}
+
+// plaidPath is where the bank feed starts.
+const plaidPath = "/plaid"
+
+// open makes the sandboxes.
+func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
+	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
+	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
+	if !c.Quiet {
+		var mu sync.Mutex // events come from many requests at a time
+		out := json.NewEncoder(os.Stdout)
+		tell := func(event any) {
+			mu.Lock()
+			defer mu.Unlock()
+			_ = out.Encode(event)
+		}
+		config.Seen = func(e sandbox.Event) { tell(e) }
+		feed.Seen = func(e bankfeed.Event) { tell(e) }
+	}
+	payments, err := sandbox.New(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	banks, err := bankfeed.New(feed)
+	if err != nil {
+		payments.Close()
+		return nil, nil, err
+	}
+	return payments, banks, nil
 }

@@ -30,10 +30,10 @@ func (s *Server) announce(p *Payment) {
 		wait := s.config.CallbackEvery
 		for range attempts {
 			if s.callBack(to, c) {
-				s.reach(CalledBack, "", c.Outcome.Key)
+				s.log.Reach(CalledBack, "", c.Outcome.Key)
 				return
 			}
-			if !s.pause(wait, nil) {
+			if !s.log.Pause(wait) {
 				return
 			}
 			wait *= 2

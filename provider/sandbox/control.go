@@ -2,16 +2,15 @@ package sandbox
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"stayledger/provider/pay"
+	"stayledger/provider/sandbox/stage"
 )
 
 // keep reads the whole body, so that it is there when the connection is not any more.
@@ -33,38 +32,25 @@ func (x *exchange) read(into any) error {
 
 func (s *Server) control() {
 	s.mux.HandleFunc("POST /control", s.controlFault)
-	s.mux.HandleFunc("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); done(w) })
-	s.mux.HandleFunc("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); done(w) })
+	s.mux.HandleFunc("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
+	s.mux.HandleFunc("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
 	s.mux.HandleFunc("POST /control/settle", s.controlSettle)
 	s.mux.HandleFunc("POST /control/settings", s.controlSettings)
 	s.mux.HandleFunc("GET /control/payments", s.controlPayments)
-	s.mux.HandleFunc("GET /control/events", s.controlEvents)
-}
-
-func done(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
-
-// decode reads what a control request says; false when it has been refused.
-func decode(w http.ResponseWriter, r *http.Request, into any) bool {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		refuse(w, http.StatusBadRequest, "malformed")
-		return false
-	}
-	return true
+	s.mux.HandleFunc("GET /control/events", s.log.ServeEvents)
 }
 
 func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	var f Fault
-	if !decode(w, r, &f) {
+	if !stage.Decode(w, r, &f) {
 		return
 	}
 	if !slices.Contains(f.Mode.Enum(), string(f.Mode)) || (f.On != "" && !slices.Contains(f.On.Enum(), string(f.On))) {
-		refuse(w, http.StatusBadRequest, "unknownMode")
+		stage.Refuse(w, http.StatusBadRequest, "unknownMode")
 		return
 	}
 	s.Break(f)
-	done(w)
+	stage.Done(w)
 }
 
 // controlSettle gives the payments of a key a state, such as returned with R03.
@@ -74,18 +60,18 @@ func (s *Server) controlSettle(w http.ResponseWriter, r *http.Request) {
 		State pay.State `json:"state"`
 		Code  string    `json:"code"`
 	}
-	if !decode(w, r, &in) {
+	if !stage.Decode(w, r, &in) {
 		return
 	}
 	if !validState(in.State) {
-		refuse(w, http.StatusBadRequest, "unknownState")
+		stage.Refuse(w, http.StatusBadRequest, "unknownState")
 		return
 	}
 	if s.Settle(in.Key, in.State, in.Code) == 0 {
-		refuse(w, http.StatusNotFound, "paymentUnknown")
+		stage.Refuse(w, http.StatusNotFound, "paymentUnknown")
 		return
 	}
-	done(w)
+	stage.Done(w)
 }
 
 func validState(state pay.State) bool {
@@ -124,15 +110,15 @@ func (s *Server) Set(c Settings) {
 
 func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	var in Settings
-	if !decode(w, r, &in) {
+	if !stage.Decode(w, r, &in) {
 		return
 	}
 	if in.State != nil && !validState(*in.State) {
-		refuse(w, http.StatusBadRequest, "unknownState")
+		stage.Refuse(w, http.StatusBadRequest, "unknownState")
 		return
 	}
 	s.Set(in)
-	done(w)
+	stage.Done(w)
 }
 
 // controlPayments lists what was recorded, with how often under each key.
@@ -142,29 +128,5 @@ func (s *Server) controlPayments(w http.ResponseWriter, _ *http.Request) {
 	for i := range payments {
 		counts[payments[i].Key]++
 	}
-	write(w, http.StatusOK, map[string]any{"payments": payments, "counts": counts})
-}
-
-// controlEvents waits for an event: query after (a sequence), point, waitSeconds (10 when absent, at most 60). 204 when none came.
-func (s *Server) controlEvents(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	after, seconds := 0, 10
-	for name, into := range map[string]*int{"after": &after, "waitSeconds": &seconds} {
-		if text := q.Get(name); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 {
-				refuse(w, http.StatusBadRequest, "malformed")
-				return
-			}
-			*into = n
-		}
-	}
-	ctx, stop := context.WithTimeout(r.Context(), time.Duration(min(seconds, 60))*time.Second)
-	defer stop()
-	e, err := s.Await(ctx, Point(q.Get("point")), after)
-	if err != nil {
-		done(w)
-		return
-	}
-	write(w, http.StatusOK, e)
+	stage.Write(w, http.StatusOK, map[string]any{"payments": payments, "counts": counts})
 }

@@ -2,73 +2,35 @@ package sandbox
 
 import (
 	"context"
-	"time"
+
+	"stayledger/provider/sandbox/stage"
 )
 
 // Point is a place on the way of a request.
-type Point string
+type Point = stage.Point
 
 // The points, in their order. Held requests wait before they are recorded or before they are answered.
 const (
-	Received   Point = "received"
-	HeldBefore Point = "heldBefore"
-	Recorded   Point = "recorded"
-	HeldAfter  Point = "heldAfter"
-	Answering  Point = "answering"
-	Answered   Point = "answered"
-	Dropped    Point = "dropped"
-	CalledBack Point = "calledBack"
+	Received   = stage.Received
+	HeldBefore = stage.HeldBefore
+	Recorded   = stage.Recorded
+	HeldAfter  = stage.HeldAfter
+	Answering  = stage.Answering
+	Answered   = stage.Answered
+	Dropped    = stage.Dropped
+	CalledBack = stage.CalledBack
 )
 
 // Event says that a request, or a callback, has reached a point.
-type Event struct {
-	Sequence int    `json:"sequence"` // from 1
-	Point    Point  `json:"point"`
-	On       On     `json:"on,omitempty"`
-	Key      string `json:"key,omitempty"`
-}
-
-func (s *Server) reach(p Point, on On, key string) {
-	s.mu.Lock()
-	e := Event{Sequence: len(s.events) + 1, Point: p, On: on, Key: key}
-	s.events = append(s.events, e)
-	close(s.news)
-	s.news = make(chan struct{})
-	s.mu.Unlock()
-	if s.config.Seen != nil {
-		s.config.Seen(e)
-	}
-}
+type Event = stage.Event[On]
 
 // Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx lasts.
 func (s *Server) Await(ctx context.Context, p Point, after int) (Event, error) {
-	for {
-		s.mu.Lock()
-		news := s.news
-		for _, e := range s.events[min(max(after, 0), len(s.events)):] {
-			if p == "" || e.Point == p {
-				s.mu.Unlock()
-				return e, nil
-			}
-		}
-		after = len(s.events)
-		s.mu.Unlock()
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return Event{}, ctx.Err()
-		case <-s.ctx.Done():
-			return Event{}, s.ctx.Err()
-		}
-	}
+	return s.log.Await(ctx, p, after) //nolint:wrapcheck // The reason to stop waiting is the caller's own.
 }
 
 // Last is the sequence of the newest event, 0 when there was none.
-func (s *Server) Last() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.events)
-}
+func (s *Server) Last() int { return s.log.Last() }
 
 // Fault is what goes wrong with requests.
 type Fault struct {
@@ -81,15 +43,6 @@ type Fault struct {
 	DelayMS int `json:"delayMs,omitempty"`
 	// Code is the reason of refusals.
 	Code string `json:"code,omitempty"`
-
-	left int
-}
-
-func (f *Fault) delay() time.Duration {
-	if f.DelayMS <= 0 {
-		return 24 * time.Hour
-	}
-	return time.Duration(f.DelayMS) * time.Millisecond
 }
 
 // Mode is a kind of fault.
@@ -139,52 +92,19 @@ func (s *Server) Break(f Fault) {
 	if f.On == "" {
 		f.On = Submit
 	}
-	f.left = f.Times
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, &f)
+	s.faults.Add(f.On, f.Times, f)
 }
 
 // Release lets go of all requests that are held now.
-func (s *Server) Release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.release)
-	s.release = make(chan struct{})
-}
+func (s *Server) Release() { s.log.Release() }
 
 // Reset forgets all faults and lets go of what is held. Payments and what was refused stay.
 func (s *Server) Reset() {
-	s.mu.Lock()
-	s.faults = nil
-	s.mu.Unlock()
+	s.faults.Clear()
 	s.Release()
-}
-
-// fault is what goes wrong with a request of this kind, or nothing.
-func (s *Server) fault(on On) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, f := range s.faults {
-		if f.On != on {
-			continue
-		}
-		out := *f
-		if f.Times > 0 {
-			if f.left--; f.left == 0 {
-				s.faults = append(s.faults[:i:i], s.faults[i+1:]...)
-			}
-		}
-		return out
-	}
-	return Fault{}
 }
 
 // hold keeps a request waiting; its caller may be long gone.
 func (s *Server) hold(f Fault, p Point, key string) {
-	s.mu.Lock()
-	letGo := s.release
-	s.mu.Unlock()
-	s.reach(p, f.On, key)
-	s.pause(f.delay(), letGo)
+	s.log.Hold(stage.HoldTime(f.DelayMS), p, f.On, key)
 }

@@ -2,11 +2,11 @@ package sandbox
 
 import (
 	"crypto/subtle"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"stayledger/provider/pay"
+	"stayledger/provider/sandbox/stage"
 )
 
 const maxBody = 64 << 10
@@ -24,7 +24,7 @@ func (s *Server) routes() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	given := r.Header.Get("Authorization")
 	if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+s.config.APIKey)) != 1 {
-		refuse(w, http.StatusUnauthorized, "credentials")
+		stage.Refuse(w, http.StatusUnauthorized, "credentials")
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -48,26 +48,26 @@ type reply struct {
 // handle runs a request past its points: everything that can go wrong before it takes effect, the effect, everything after it.
 func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{w: w, r: r, fault: s.fault(on), key: r.Header.Get("Idempotency-Key")}
+		x := &exchange{w: w, r: r, fault: s.faults.Take(on), key: r.Header.Get("Idempotency-Key")}
 		if on == Find {
 			x.key = r.URL.Query().Get("key")
 		}
 		// All of the request is read first: what follows can outlast its sender.
 		if err := x.keep(); err != nil {
-			refuse(w, http.StatusBadRequest, "malformed")
+			stage.Refuse(w, http.StatusBadRequest, "malformed")
 			return
 		}
-		s.reach(Received, on, x.key)
+		s.log.Reach(Received, on, x.key)
 		switch x.fault.Mode {
 		case DropBefore:
 			s.drop(on, x.key)
 		case Unavailable:
-			refuse(w, http.StatusServiceUnavailable, "unavailable")
-			s.reach(Answered, on, x.key)
+			stage.Refuse(w, http.StatusServiceUnavailable, "unavailable")
+			s.log.Reach(Answered, on, x.key)
 			return
 		case Credentials:
-			refuse(w, http.StatusUnauthorized, "credentials")
-			s.reach(Answered, on, x.key)
+			stage.Refuse(w, http.StatusUnauthorized, "credentials")
+			s.log.Reach(Answered, on, x.key)
 			return
 		case DelayBefore:
 			s.hold(x.fault, HeldBefore, x.key)
@@ -78,7 +78,7 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 }
 
 func (s *Server) answer(x *exchange, on On, out reply) {
-	s.reach(Recorded, on, x.key)
+	s.log.Reach(Recorded, on, x.key)
 	switch x.fault.Mode {
 	case DropAfter:
 		s.drop(on, x.key)
@@ -88,18 +88,18 @@ func (s *Server) answer(x *exchange, on On, out reply) {
 		out = reply{status: http.StatusOK, body: []string{"<html>"}}
 	case DelayBefore, DropBefore, Fail, Unavailable, PayTwice, IgnoreKeys, Credentials, "":
 	}
-	s.reach(Answering, on, x.key)
+	s.log.Reach(Answering, on, x.key)
 	if out.code != "" {
-		refuse(x.w, out.status, out.code)
+		stage.Refuse(x.w, out.status, out.code)
 	} else {
-		write(x.w, out.status, out.body)
+		stage.Write(x.w, out.status, out.body)
 	}
-	s.reach(Answered, on, x.key)
+	s.log.Reach(Answered, on, x.key)
 }
 
 // drop ends the connection without an answer.
 func (s *Server) drop(on On, key string) {
-	s.reach(Dropped, on, key)
+	s.log.Reach(Dropped, on, key)
 	panic(http.ErrAbortHandler)
 }
 
@@ -198,14 +198,4 @@ func (s *Server) cancel(x *exchange) reply {
 		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
 	}
 	return reply{status: http.StatusOK, body: found[0]}
-}
-
-func refuse(w http.ResponseWriter, status int, code string) {
-	write(w, status, map[string]any{"error": map[string]string{"code": code}})
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // to a caller that may be gone
 }

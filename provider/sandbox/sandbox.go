@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stayledger/provider/pay"
+	"stayledger/provider/sandbox/stage"
 )
 
 // Config says how a sandbox is run.
@@ -50,6 +51,8 @@ type Server struct {
 	config Config
 	mux    *http.ServeMux
 	client *http.Client
+	log    *stage.Log[On]
+	faults stage.Faults[On, Fault]
 
 	background sync.WaitGroup
 	ctx        context.Context //nolint:containedctx // the life of the server, which outlasts its requests
@@ -58,11 +61,7 @@ type Server struct {
 	mu       sync.Mutex
 	payments []*Payment
 	refused  map[string]string // code by key: what was refused once stays refused
-	faults   []*Fault
 	settle   settlement
-	release  chan struct{} // closed to let go of what is held
-	events   []Event
-	news     chan struct{} // closed when an event is added
 	messages int
 }
 
@@ -90,10 +89,10 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, mux: http.NewServeMux(), client: &http.Client{Timeout: 10 * time.Second}, refused: map[string]string{},
-		settle:  settlement{After: c.SettleAfter, State: pay.Paid, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret},
-		release: make(chan struct{}), news: make(chan struct{}),
+		settle: settlement{After: c.SettleAfter, State: pay.Paid, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.log = stage.NewLog(s.ctx, c.Seen)
 	s.routes()
 	return s, nil
 }
@@ -177,7 +176,7 @@ func (s *Server) add(p Payment) *Payment {
 }
 
 func (s *Server) settleLater(p *Payment, becomes settlement) {
-	if !s.pause(becomes.After, nil) {
+	if !s.log.Pause(becomes.After) {
 		return
 	}
 	s.mu.Lock()
@@ -189,19 +188,6 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 	if open {
 		s.announce(p)
 	}
-}
-
-// pause waits, or until it is let go; false when the server ends first.
-func (s *Server) pause(d time.Duration, letGo <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-letGo:
-	case <-s.ctx.Done():
-		return false
-	}
-	return true
 }
 
 // refuse notes that a key was refused, unless it was taken before.

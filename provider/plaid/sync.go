@@ -1,0 +1,236 @@
+package plaid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// UpdateStatus is how much of an item's history the vendor has fetched.
+type UpdateStatus string
+
+// The statuses: nothing yet, the last thirty days, all.
+const (
+	NotReady           UpdateStatus = "NOT_READY"
+	InitialComplete    UpdateStatus = "INITIAL_UPDATE_COMPLETE"
+	HistoricalComplete UpdateStatus = "HISTORICAL_UPDATE_COMPLETE"
+)
+
+const (
+	// How many rows a page can have.
+	maxCount = 500
+	// How often a sync begins again because the rows moved.
+	maxRestarts = 5
+	// The longest that a sync waits, once, until it may go on calling, and how often it does for one page.
+	maxRest  = 2 * time.Minute
+	maxRests = 10
+)
+
+// SyncRequest asks for what has changed since a cursor.
+type SyncRequest struct {
+	AccessToken string
+	// Cursor is where the last sync ended; empty for everything.
+	Cursor string
+	// Count is how many rows a page has at most: 500, which 0 means, or fewer.
+	Count int
+}
+
+// Page is a part of what has changed. A row is in one place of it: what came last holds, and a removal over all.
+type Page struct {
+	// First says that a sync begins here: everything that earlier pages of the same call said is void. That happens once, and again whenever
+	// rows moved while they were being paged through.
+	First bool
+	// Added rows are new since the cursor; Modified ones have the ID of one that was there. Either can be a row that the caller has.
+	Added    []Transaction
+	Modified []Transaction
+	// Removed rows are not there any more. They can be rows of which the caller never heard, such as pending ones.
+	Removed    []Removed
+	Unreadable []Unreadable
+	// Accounts are those that the rows belong to, with their balances.
+	Accounts []Account
+	// Next is the cursor behind the page; empty when nothing is ready yet.
+	Next   string
+	More   bool
+	Status UpdateStatus
+	// RequestID is what the vendor's support asks for.
+	RequestID string
+}
+
+// Synced is how a sync ended.
+type Synced struct {
+	Cursor   string // where the next one starts: it belongs to all pages together, and is stored with them or not at all
+	Status   UpdateStatus
+	Pages    int // of the run that counts
+	Restarts int
+}
+
+// SyncTransactions reads all that has changed since a cursor, a page at a time, and gives each page to a function. Only when it returns without
+// an error do the pages since the last First belong together. When rows move while they are read it begins again, at most five times; then it is
+// ErrMoved. Where calls are limited it waits and goes on as long as ctx lasts. It fails with what the function fails with, or with an Error.
+func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(Page) error) (Synced, error) {
+	out := Synced{Cursor: r.Cursor}
+	for ; ; out.Restarts++ {
+		err := c.syncOnce(ctx, r, &out, each)
+		if err == nil {
+			return out, nil
+		}
+		if !errors.Is(err, ErrMoved) || out.Restarts == maxRestarts {
+			return Synced{}, err
+		}
+	}
+}
+
+func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each func(Page) error) error {
+	out.Cursor, out.Pages = r.Cursor, 0
+	for more := true; more; {
+		page, err := c.restingPage(ctx, r.AccessToken, out.Cursor, r.Count)
+		if err != nil {
+			return err
+		}
+		if page.More && (page.Next == "" || page.Next == out.Cursor) {
+			return fmt.Errorf("sync transactions: %w", nonsense("never ends"))
+		}
+		page.First = out.Pages == 0
+		if err := each(page); err != nil {
+			return err
+		}
+		if page.Next != "" {
+			out.Cursor = page.Next
+		}
+		out.Pages++
+		out.Status, more = page.Status, page.More
+	}
+	return nil
+}
+
+// restingPage reads a page, after a rest when calls are limited.
+func (c *Client) restingPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
+	for rests := 0; ; rests++ {
+		page, err := c.TransactionsPage(ctx, accessToken, cursor, count)
+		limited, is := errors.AsType[*Error](err)
+		if !is || !errors.Is(err, ErrLimited) || rests == maxRests {
+			return page, err
+		}
+		rest := min(time.Until(limited.Until), maxRest)
+		if deadline, has := ctx.Deadline(); has && time.Until(deadline) < rest {
+			return Page{}, err
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return Page{}, err
+		}
+	}
+}
+
+type wirePage[Row any] struct {
+	Added     []Row         `json:"added"`
+	Modified  []Row         `json:"modified"`
+	Removed   []wireRemoved `json:"removed"`
+	Accounts  []wireAccount `json:"accounts"`
+	Next      string        `json:"next_cursor"`
+	More      bool          `json:"has_more"`
+	Status    UpdateStatus  `json:"transactions_update_status"`
+	RequestID string        `json:"request_id"`
+}
+
+type wireRemoved struct {
+	ID        string `json:"transaction_id"`
+	AccountID string `json:"account_id"`
+}
+
+// TransactionsPage reads one page behind a cursor, of at most so many rows. ErrMoved when the cursor is in the middle of a sync whose rows have
+// changed since it began.
+func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
+	if count <= 0 || count > maxCount {
+		count = maxCount
+	}
+	content, err := c.ask(ctx, "/transactions/sync", struct {
+		wireAccess
+
+		Cursor  string          `json:"cursor,omitempty"`
+		Count   int             `json:"count"`
+		Options map[string]bool `json:"options"`
+	}{wireAccess{accessToken}, cursor, count, map[string]bool{"include_original_description": true}})
+	if err != nil {
+		return Page{}, fmt.Errorf("page of transactions: %w", err)
+	}
+	page, err := readPage(content)
+	if err != nil {
+		return Page{}, fmt.Errorf("page of transactions: %w", err)
+	}
+	return page, nil
+}
+
+// readPage reads a page at once, or row by row when one of its rows is not of the protocol: then that row alone is lost.
+func readPage(content []byte) (Page, error) {
+	var whole wirePage[wireTransaction]
+	if err := json.Unmarshal(content, &whole); err == nil {
+		return assemble(&whole, func(w *wireTransaction) (Transaction, string) { return w.transaction() })
+	}
+	var rows wirePage[json.RawMessage]
+	if err := json.Unmarshal(content, &rows); err != nil {
+		return Page{}, nonsense("is not of the protocol")
+	}
+	return assemble(&rows, func(raw *json.RawMessage) (Transaction, string) {
+		var w wireTransaction
+		if err := json.Unmarshal(*raw, &w); err != nil {
+			return Transaction{ID: tidyID(w.ID), AccountID: tidyID(w.AccountID)}, "row"
+		}
+		return w.transaction()
+	})
+}
+
+func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) (Page, error) {
+	if len(w.Next) > 256 || (w.Next != "" && !printable(w.Next, 256)) {
+		return Page{}, nonsense("has a cursor that is none")
+	}
+	switch w.Status {
+	case NotReady, InitialComplete, HistoricalComplete, "":
+	default:
+		w.Status = "" // unknown, as TRANSACTIONS_UPDATE_STATUS_UNKNOWN says
+	}
+	accounts, err := accountsOf(w.Accounts)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Accounts: accounts, Next: w.Next, More: w.More, Status: w.Status, RequestID: tidyID(w.RequestID)}
+	// The newest word on a row is the one that is met first from behind: removals, then changes, then additions.
+	told := make(map[string]bool, len(w.Added)+len(w.Modified)+len(w.Removed))
+	page.Removed = newest(w.Removed, told, func(w *wireRemoved) (Removed, string) {
+		r := Removed{ID: tidyID(w.ID), AccountID: tidyID(w.AccountID)}
+		if r.ID == "" {
+			page.Unreadable = append(page.Unreadable, Unreadable{AccountID: r.AccountID, Field: "id"})
+		}
+		return r, r.ID
+	})
+	row := func(w *Row) (Transaction, string) {
+		t, fault := read(w)
+		if fault != "" {
+			page.Unreadable = append(page.Unreadable, Unreadable{ID: t.ID, AccountID: t.AccountID, Field: fault})
+			return t, ""
+		}
+		return t, t.ID
+	}
+	page.Modified = newest(w.Modified, told, row)
+	page.Added = newest(w.Added, told, row)
+	return page, nil
+}
+
+// newest reads the rows of which nothing was told yet, and keeps them in their order. A row without an identifier is left out.
+func newest[Wire, Row any](list []Wire, told map[string]bool, read func(*Wire) (Row, string)) []Row {
+	out := make([]Row, len(list))
+	first := len(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		row, id := read(&list[i])
+		if id == "" || told[id] {
+			continue
+		}
+		told[id] = true
+		first--
+		out[first] = row
+	}
+	return out[first:]
+}

@@ -1,0 +1,311 @@
+package bankfeed
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+
+	"stayledger/provider/sandbox/stage"
+)
+
+//go:embed link.html
+var linkHTML string
+
+var linkPage = template.Must(template.New("link").Parse(linkHTML))
+
+const (
+	linkLife   = 4 * time.Hour    // of a link that says nothing
+	updateLife = 30 * time.Minute // of one that repairs an item
+	keptFor    = 6 * time.Hour    // how long the outcome of a link can be asked for
+)
+
+// link is a page for one person.
+type link struct {
+	token    string
+	client   string // whose name the page shows
+	created  time.Time
+	expires  time.Time
+	webhook  string
+	returnTo string
+	days     int
+	repairs  *item // nil for a new one
+	choose   bool  // the accounts of the one that is repaired
+	sessions []map[string]any
+	ended    time.Time
+}
+
+func (s *Server) createLink(x *exchange) (map[string]any, *Failure) {
+	var in struct {
+		accessBody
+
+		ClientName   string   `json:"client_name"`
+		Language     string   `json:"language"`
+		Countries    []string `json:"country_codes"`
+		Products     []string `json:"products"`
+		Webhook      string   `json:"webhook"`
+		Transactions struct {
+			Days int `json:"days_requested"`
+		} `json:"transactions"`
+		User struct {
+			ID string `json:"client_user_id"`
+		} `json:"user"`
+		Update struct {
+			AccountSelection bool `json:"account_selection_enabled"`
+		} `json:"update"`
+		Hosted *struct {
+			ReturnTo string `json:"completion_redirect_uri"`
+			Lifetime int    `json:"url_lifetime_seconds"`
+		} `json:"hosted_link"`
+	}
+	if !x.read(&in) {
+		return nil, badBody
+	}
+	if in.ClientName == "" || len(in.ClientName) > 30 || in.Language == "" || len(in.Countries) == 0 || in.User.ID == "" || in.Transactions.Days > 730 {
+		return nil, badField
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &link{
+		token: made("link-sandbox-"), client: in.ClientName, created: s.now(), webhook: in.Webhook, days: daysOr90(in.Transactions.Days),
+		choose: in.Update.AccountSelection,
+	}
+	life := linkLife
+	if in.AccessToken != "" {
+		var failure *Failure
+		if l.repairs, failure = s.usable(x, in.AccessToken, true); failure != nil {
+			return nil, failure
+		}
+		life = updateLife
+	}
+	if (l.repairs == nil) != hasAll(in.Products) {
+		return nil, badField
+	}
+	answer := map[string]any{"link_token": l.token}
+	if in.Hosted != nil {
+		l.returnTo = in.Hosted.ReturnTo
+		if in.Hosted.Lifetime > 0 {
+			life = time.Duration(in.Hosted.Lifetime) * time.Second
+		}
+		answer["hosted_link_url"] = s.url(x.r) + "/link/" + l.token
+	}
+	l.expires = l.created.Add(life)
+	answer["expiration"] = l.expires.Format(time.RFC3339)
+	s.links = append(s.links, l)
+	return answer, nil
+}
+
+// url is where the sandbox is reached.
+func (s *Server) url(r *http.Request) string { return "http://" + r.Host + s.config.Path }
+
+// link gives a link, or nil; the caller has the lock.
+func (s *Server) link(token string) *link {
+	return find(s.links, func(l *link) bool { return l.token == token })
+}
+
+func (s *Server) getLink(x *exchange) (map[string]any, *Failure) {
+	var in struct {
+		LinkToken string `json:"link_token"`
+	}
+	if !x.read(&in) {
+		return nil, badBody
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.link(in.LinkToken)
+	now := s.now()
+	if l == nil || (l.ended.IsZero() && now.After(l.expires)) || (!l.ended.IsZero() && now.Sub(l.ended) > keptFor) {
+		return nil, badLink
+	}
+	sessions := slices.Clone(l.sessions)
+	if sessions == nil {
+		sessions = []map[string]any{}
+	}
+	return map[string]any{
+		"link_token": l.token, "created_at": l.created.Format(time.RFC3339), "expiration": l.expires.Format(time.RFC3339), "link_sessions": sessions,
+	}, nil
+}
+
+// Complete does what a person does on the page of a link: it chooses a bank and accounts of it by their identifiers at the bank (all when none
+// are named), and ends. A link that repairs an item needs no bank.
+func (s *Server) Complete(linkToken, institutionID string, accounts ...string) error {
+	s.mu.Lock()
+	l, err := s.openLink(linkToken)
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	if l.repairs != nil {
+		institutionID = l.repairs.bank
+	}
+	bank := s.institution(institutionID)
+	if bank == nil {
+		s.mu.Unlock()
+		return fmt.Errorf("%w: bank %s", ErrUnknown, institutionID)
+	}
+	if bank.Down || bank.Unsupported || bank.Status["item_logins"] == "DOWN" {
+		failure := bankDown
+		if bank.Unsupported {
+			failure = bankGone
+		}
+		s.end(l, map[string]any{"exit": map[string]any{"error": failure.wire(""), "metadata": map[string]any{"status": "requires_credentials"}}})
+		s.mu.Unlock()
+		s.tellLink(linkToken, "EXITED", nil)
+		return errNoChoice
+	}
+	token, err := s.complete(l, bank, accounts)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.tellLink(linkToken, "SUCCESS", token)
+	return nil
+}
+
+// openLink gives a link that can be used; the caller has the lock.
+func (s *Server) openLink(token string) (*link, error) {
+	l := s.link(token)
+	if l == nil || s.now().After(l.expires) {
+		return nil, fmt.Errorf("%w: link, or one that has expired", ErrUnknown)
+	}
+	return l, nil
+}
+
+// complete makes the item of a link, or repairs it, and gives the public tokens; the caller has the lock.
+func (s *Server) complete(l *link, bank *Institution, accounts []string) ([]string, error) {
+	if i := l.repairs; i != nil {
+		i.problem = nil
+		if l.choose && len(accounts) > 0 {
+			if err := s.choose(i, bank, accounts); err != nil {
+				return nil, err
+			}
+		}
+		s.end(l, map[string]any{"results": map[string]any{"item_add_results": []any{}}})
+		return nil, nil
+	}
+	i, err := s.newItem(bank, accounts, l.webhook, l.days)
+	if err != nil {
+		return nil, err
+	}
+	token := s.publicToken(i)
+	shown := []any{}
+	for _, a := range i.accounts {
+		shown = append(shown, map[string]any{
+			"id": a.id, "name": a.of.Name, "mask": unlessEmpty(a.of.Mask), "type": a.of.Type, "subtype": unlessEmpty(a.of.Subtype),
+		})
+	}
+	s.end(l, map[string]any{"results": map[string]any{"item_add_results": []any{map[string]any{
+		"public_token": token, "accounts": shown, "institution": map[string]any{"institution_id": bank.ID, "name": bank.Name},
+	}}}})
+	return []string{token}, nil
+}
+
+// choose gives an item those accounts of its bank and no others; the caller has the lock.
+func (s *Server) choose(i *item, bank *Institution, accounts []string) error {
+	for _, id := range accounts {
+		has := slices.ContainsFunc(i.accounts, func(a *account) bool { return a.of.ID == id && !a.closed })
+		if !has {
+			if err := s.open(i, bank, id); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range i.accounts {
+		if !slices.Contains(accounts, a.of.ID) {
+			a.closed = true
+		}
+	}
+	return nil
+}
+
+// end notes how a person has used a link; the caller has the lock.
+func (s *Server) end(l *link, session map[string]any) {
+	l.ended = s.now()
+	session["link_session_id"] = made("session")
+	session["finished_at"] = l.ended.Format(time.RFC3339)
+	l.sessions = append(l.sessions, session)
+}
+
+// Leave does what a person does who closes the page of a link.
+func (s *Server) Leave(linkToken string) error {
+	s.mu.Lock()
+	l, err := s.openLink(linkToken)
+	if err == nil {
+		s.end(l, map[string]any{"exit": map[string]any{"error": nil, "metadata": map[string]any{"status": "requires_credentials"}}})
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.tellLink(linkToken, "EXITED", nil)
+	}
+	return err
+}
+
+// choice is a bank as the page shows it.
+type choice struct {
+	Institution
+
+	Chosen  map[string]bool
+	Choose  bool
+	Problem bool
+}
+
+// showLink serves the page of a link.
+func (s *Server) showLink(w http.ResponseWriter, r *http.Request) {
+	s.log.Reach(stage.Received, LinkPage, "")
+	s.mu.Lock()
+	l, err := s.openLink(r.PathValue("token"))
+	var choices []choice
+	client := ""
+	if err == nil {
+		client = l.client
+		for _, bank := range s.institutions {
+			c := choice{Institution: *bank, Choose: l.repairs == nil || l.choose, Chosen: map[string]bool{}, Problem: r.URL.Query().Has("problem")}
+			for _, a := range bank.Accounts {
+				c.Chosen[a.ID] = l.repairs == nil || slices.ContainsFunc(l.repairs.accounts, func(own *account) bool { return own.of.ID == a.ID && !own.closed })
+			}
+			if l.repairs == nil || l.repairs.bank == bank.ID {
+				choices = append(choices, c)
+			}
+		}
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if err != nil {
+		w.WriteHeader(http.StatusGone)
+	}
+	_ = linkPage.Execute(w, map[string]any{"Client": client, "Choices": choices, "Gone": err != nil, "Done": r.URL.Query().Has("done")}) // to a reader that may be gone
+}
+
+// submitLink takes what a person chose: the fields institution, account (several) and action, which is connect or leave.
+func (s *Server) submitLink(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if err := r.ParseForm(); err != nil {
+		stage.Refuse(w, http.StatusBadRequest, "malformed")
+		return
+	}
+	token := r.PathValue("token")
+	s.mu.Lock()
+	l := s.link(token)
+	s.mu.Unlock()
+	var err error
+	if r.PostForm.Get("action") == "leave" {
+		err = s.Leave(token)
+	} else {
+		err = s.Complete(token, r.PostForm.Get("institution"), r.PostForm["account"]...)
+	}
+	s.log.Reach(stage.Recorded, LinkPage, "")
+	here := s.url(r) + "/link/" + token
+	switch {
+	case l == nil:
+		stage.Refuse(w, http.StatusNotFound, "linkUnknown")
+	case err != nil:
+		http.Redirect(w, r, here+"?problem", http.StatusSeeOther)
+	case l.returnTo != "":
+		http.Redirect(w, r, l.returnTo, http.StatusSeeOther)
+	default:
+		http.Redirect(w, r, here+"?done", http.StatusSeeOther)
+	}
+}

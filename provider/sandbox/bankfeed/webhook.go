@@ -1,0 +1,318 @@
+package bankfeed
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"stayledger/provider/sandbox/stage"
+)
+
+const (
+	// How often a webhook is sent at most.
+	attempts = 8
+	// The header that proves where a webhook comes from.
+	verification = "Plaid-Verification"
+)
+
+// signingKey is a key that webhooks are signed with.
+type signingKey struct {
+	id      string
+	private *ecdsa.PrivateKey
+	created time.Time
+	expired time.Time // zero while it is good
+}
+
+// RotateKey makes a new key for webhooks. With expire the one before is not to be believed any more.
+func (s *Server) RotateKey(expire bool) error {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("bank-feed sandbox: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if expire && len(s.keys) > 0 {
+		s.keys[len(s.keys)-1].expired = s.now()
+	}
+	s.keys = append(s.keys, &signingKey{id: made("key"), private: private, created: s.now()})
+	return nil
+}
+
+func (k *signingKey) coordinates() (x, y string) {
+	point, err := k.private.PublicKey.Bytes()
+	if err != nil || len(point) != 65 {
+		return "", ""
+	}
+	return base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])
+}
+
+func (s *Server) getKey(x *exchange) (map[string]any, *Failure) {
+	var in struct {
+		KeyID string `json:"key_id"`
+	}
+	if !x.read(&in) {
+		return nil, badBody
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := find(s.keys, func(k *signingKey) bool { return k.id == in.KeyID })
+	if k == nil {
+		return nil, badKey
+	}
+	px, py := k.coordinates()
+	wire := map[string]any{
+		"alg": "ES256", "crv": "P-256", "kid": k.id, "kty": "EC", "use": "sig", "x": px, "y": py, "created_at": k.created.Unix(), "expired_at": nil,
+	}
+	if !k.expired.IsZero() {
+		wire["expired_at"] = k.expired.Unix()
+	}
+	return map[string]any{"key": wire}, nil
+}
+
+// Message is a webhook as it went out.
+type Message struct {
+	ItemID string `json:"itemId,omitempty"`
+	Type   string `json:"type"`
+	Code   string `json:"code"`
+	URL    string `json:"url"`
+	// Verification and Body are those of the last time that it was sent, Status what came back; 0 when nothing did.
+	Verification string `json:"verification"`
+	Body         string `json:"body"`
+	Status       int    `json:"status"`
+	Sent         int    `json:"sent"` // how often
+}
+
+// Messages are the webhooks that went out, oldest first.
+func (s *Server) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Message{}, s.messages...)
+}
+
+// announceSync tells that an item has news, once somebody has asked for its transactions.
+func (s *Server) announceSync(itemID string) {
+	s.mu.Lock()
+	i := s.item(itemID)
+	if i == nil || !i.synced {
+		s.mu.Unlock()
+		return
+	}
+	body := i.syncNews()
+	s.mu.Unlock()
+	s.tellItem(itemID, "TRANSACTIONS", "SYNC_UPDATES_AVAILABLE", body)
+}
+
+func (i *item) syncNews() map[string]any {
+	return map[string]any{"initial_update_complete": i.progress != NotReady, "historical_update_complete": i.progress == Historical}
+}
+
+// Fire sends a webhook of an item; false when the item has none to send it to, or when there is none of the code.
+func (s *Server) Fire(itemID, code string) bool {
+	s.mu.Lock()
+	i := s.item(itemID)
+	if i == nil || i.webhook == "" {
+		s.mu.Unlock()
+		return false
+	}
+	topic, body := "ITEM", map[string]any{}
+	switch code {
+	case "SYNC_UPDATES_AVAILABLE":
+		topic, body = "TRANSACTIONS", i.syncNews()
+	case "DEFAULT_UPDATE":
+		topic, body = "TRANSACTIONS", map[string]any{"new_transactions": 0, "error": nil}
+	case "ERROR":
+		body["error"] = loginRequired.wire("")
+	case "PENDING_EXPIRATION":
+		body["consent_expiration_time"] = s.now().AddDate(0, 0, 7).Format(time.RFC3339)
+	case "PENDING_DISCONNECT":
+		body["reason"] = "INSTITUTION_MIGRATION"
+	case "USER_PERMISSION_REVOKED", "USER_ACCOUNT_REVOKED":
+		body["error"] = (&Failure{Type: "ITEM_ERROR", Code: code, Message: "the person took back the consent"}).wire("")
+	case "NEW_ACCOUNTS_AVAILABLE", "LOGIN_REPAIRED":
+	default:
+		s.mu.Unlock()
+		return false
+	}
+	s.mu.Unlock()
+	s.tellItem(itemID, topic, code, body)
+	return true
+}
+
+// tellItem sends a webhook of an item, unless it has nowhere to send it.
+func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
+	s.mu.Lock()
+	i := s.item(itemID)
+	to := ""
+	if i != nil && !i.removed {
+		to = i.webhook
+	}
+	s.mu.Unlock()
+	body["item_id"] = itemID
+	s.tell(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
+}
+
+// tellLink sends the webhook of a link that a person has come to an end with.
+func (s *Server) tellLink(token, status string, publics []string) {
+	s.mu.Lock()
+	to := ""
+	if l := s.link(token); l != nil {
+		to = l.webhook
+	}
+	s.mu.Unlock()
+	body := map[string]any{"link_token": token, "link_session_id": made("session"), "status": status}
+	if publics != nil {
+		body["public_tokens"], body["public_token"] = publics, publics[0]
+	}
+	s.tell(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
+}
+
+// tell sends a webhook in the background, again and again until it is taken.
+func (s *Server) tell(m Message, body map[string]any) {
+	body["webhook_type"], body["webhook_code"], body["environment"] = m.Type, m.Code, "sandbox"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.URL == "" || s.ctx.Err() != nil {
+		return
+	}
+	s.messages = append(s.messages, m)
+	at := len(s.messages) - 1
+	fault := s.faults.Take(Webhooks)
+	s.background.Go(func() {
+		wait := s.config.WebhookEvery
+		for range attempts {
+			if s.send(at, fault.Mode, body) {
+				s.log.Reach(stage.CalledBack, Webhooks, m.ItemID)
+				return
+			}
+			if !s.log.Pause(wait) {
+				return
+			}
+			wait *= 2
+		}
+	})
+}
+
+// send sends a webhook, signed anew, and reports whether it was taken.
+func (s *Server) send(at int, fault Mode, body map[string]any) bool {
+	if fault == Foreign {
+		body["item_id"] = made("item")
+	}
+	content, err := json.Marshal(body)
+	if err != nil {
+		return false
+	}
+	proof, err := s.prove(content, fault)
+	if err != nil {
+		return false
+	}
+	if fault == Tampered {
+		content = append(bytes.TrimSuffix(content, []byte("}")), []byte(`,"tampered":true}`)...)
+	}
+	status := s.post(at, proof, content)
+	if fault == Replayed {
+		status = s.post(at, proof, content)
+	}
+	return status >= 200 && status < 300
+}
+
+// post sends a webhook once and keeps what became of it.
+func (s *Server) post(at int, proof string, content []byte) int {
+	s.mu.Lock()
+	to := s.messages[at].URL
+	s.mu.Unlock()
+	status := s.deliver(to, proof, content)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.messages[at]
+	m.Verification, m.Body, m.Status = proof, string(content), status
+	m.Sent++
+	return status
+}
+
+func (s *Server) deliver(to, proof string, content []byte) int {
+	ctx, stop := context.WithTimeout(s.ctx, 10*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(content))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(verification, proof)
+	answer, err := s.client.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// prove signs a body as the vendor does, or as the fault has it.
+func (s *Server) prove(content []byte, fault Mode) (string, error) {
+	s.mu.Lock()
+	key, at := s.keys[len(s.keys)-1], s.now()
+	s.mu.Unlock()
+	if fault == Old {
+		at = at.Add(-10 * time.Minute)
+	}
+	algorithm, id, private := "ES256", key.id, key.private
+	switch fault { //nolint:exhaustive // The other modes are not of the signature.
+	case WrongAlgorithm:
+		algorithm = "HS256"
+	case Mislabeled:
+		algorithm = "ES384"
+	case Unsigned:
+		algorithm = "none"
+	case UnknownKey:
+		id = made("key")
+	case Forged:
+		other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return "", fmt.Errorf("bank-feed sandbox: %w", err)
+		}
+		private = other
+	}
+	sum := sha256.Sum256(content)
+	header := map[string]any{"alg": algorithm, "kid": id, "typ": "JWT"}
+	if fault == Extended {
+		header["crit"], header["b64"] = []string{"b64"}, false
+	}
+	signed := part(header) + "." +
+		part(map[string]any{"iat": at.Unix(), "request_body_sha256": hex.EncodeToString(sum[:])})
+	switch algorithm {
+	case "none":
+		return signed + ".", nil
+	case "HS256":
+		x, y := key.coordinates()
+		mac := hmac.New(sha256.New, []byte(x+y))
+		_, _ = mac.Write([]byte(signed)) // never fails
+		return signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
+	}
+	return sign(private, signed)
+}
+
+func sign(private *ecdsa.PrivateKey, signed string) (string, error) {
+	hash := sha256.Sum256([]byte(signed))
+	r, v, err := ecdsa.Sign(rand.Reader, private, hash[:])
+	if err != nil {
+		return "", fmt.Errorf("bank-feed sandbox: %w", err)
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	v.FillBytes(signature[32:])
+	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), nil
+}
+
+func part(value map[string]any) string {
+	content, _ := json.Marshal(value) //nolint:errchkjson // Texts and integers always marshal.
+	return base64.RawURLEncoding.EncodeToString(content)
+}
