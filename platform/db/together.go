@@ -152,3 +152,14 @@ func LoadOf[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of
 func Send(stmts ...Stmt) Work {
 	return func(ctx context.Context, tx *Tx) error { return tx.Pipeline(ctx, stmts...) }
 }
+
+// Afresh is work whose statements, all sent at once, PostgreSQL plans for what their parameters are, in place of the plan that it keeps for all values
+// (ADR 12): for one that must see how much of much it is asked for, and takes far longer than its plan.
+func Afresh(work Work) Work {
+	plans := func(mode string) Work {
+		return Send(Stmt{SQL: `select set_config('plan_cache_mode', '` + mode + `', true)`})
+	}
+	return func(ctx context.Context, tx *Tx) error {
+		return tx.Together(ctx, plans("force_custom_plan"), work, plans(keptPlans))
+	}
+}

@@ -244,7 +244,11 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	q := queryOf(tx, &k)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
 	q.And("g.id is null", nil)
-	drafts, err := db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
+	var drafts []key
+	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		drafts, err = db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
+		return err
+	})(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find drafts: %w", err)
 	}
