@@ -5,9 +5,9 @@ package page
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stayledger/platform/apierr"
@@ -49,17 +49,21 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// SQL is the LIMIT and OFFSET of the page, with its argument put among the statement's. PostgreSQL plans a statement for all of its parameters at
-// once (package db) and would plan for a tenth of all rows where it does not see how few are wanted, so the limit is a number; the pages behind the
-// first, which are too many for that, have their plan in common.
-func (p Params) SQL(args db.Args) string {
-	limit := " limit " + strconv.FormatInt(p.Limit, 10)
-	if p.Rows() == 0 {
-		return limit
+// Cut is the page of the rows that the SQL gives in their order; it puts its arguments among the statement's. PostgreSQL plans a statement for all of
+// its parameters at once (package db) and takes a limit that is one for a tenth of all rows, so it is told of the longest page there is first, and stops
+// at the end of this one. Pages behind the first are told of apart: how far behind they are is a parameter, too.
+func (p Params) Cut(sql string, args db.Args) string {
+	args["page_limit"] = p.Limit
+	sql += " limit " + longest
+	if p.Rows() > 0 {
+		args["page_rows"] = p.Rows()
+		sql += " offset @page_rows"
 	}
-	args["page_rows"] = p.Rows()
-	return limit + " offset @page_rows"
+	return "select * from (" + sql + ") page limit @page_limit"
 }
+
+// longest is the most rows that a page has, as the declaration of Limit says.
+const longest = "250"
 
 // Number is the page that the answer reports.
 func (p Params) Number() int64 {
@@ -253,13 +257,13 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 // part selects something of the rows of a page, in the narrowest FROM.
 func (q *Query) part(columns string, p Params, sort string) string {
 	order := q.Order(sort)
-	return "select " + columns + " from " + q.find(columns+" "+order) + q.where() + " order by " + order + p.SQL(q.Args)
+	return p.Cut("select "+columns+" from "+q.find(columns+" "+order)+q.where()+" order by "+order, q.Args)
 }
 
 // page is the statement of the page. It has no rows when bounded and the page has too many lines.
 func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
-		return q.SQL(sort) + p.SQL(q.Args)
+		return p.Cut(q.SQL(sort), q.Args)
 	}
 	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {
@@ -278,6 +282,9 @@ func (q *Query) count() string {
 
 // List reads one page and the total. It refuses a page with more than MaxLines with tooManyLines.
 func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S) (*Page[T], error) {
+	args := db.Args{} // those of the page are none of the caller's
+	maps.Copy(args, q.Args)
+	q.Args = args
 	var rows []T
 	var works []db.Work
 	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines

@@ -65,7 +65,7 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
 	ids, listed, args := q, q, maps.Clone(q.Args)
 	ids.Columns = "e.id"
-	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + ids.SQL(string(in.Sort)) + in.SQL(args) + "))"}
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + in.Cut(ids.SQL(string(in.Sort)), args) + "))"}
 	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
 	if err != nil {
 		return nil, fmt.Errorf("list journal entries: %w", err)

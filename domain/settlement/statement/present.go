@@ -198,7 +198,7 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 	}
 	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
-	found, err := db.Select[counted](ctx, tx, q.SQL(string(sort))+p.SQL(args), args)
+	found, err := db.Select[counted](ctx, tx, p.Cut(q.SQL(string(sort)), args), args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}
