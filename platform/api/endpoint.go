@@ -109,7 +109,7 @@ func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*
 	e.kind, e.in, e.out = kindRead, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		var out *O
-		run := s.DB.Read
+		run := s.DB.ReadAnswer
 		if e.OneTrip {
 			run = s.DB.ReadOne
 		}

@@ -2,8 +2,8 @@
 // a dry run is the same code with another ending and has no door to leak through.
 //
 // A Tx sends nothing of its own accord: BEGIN and the tenant settings travel with the first statement, the deferred checks and COMMIT
-// with the last ones, so a write of one statement costs two round trips. A read whose statements are sent together costs one, and no reader waits for
-// its transaction to end.
+// with the last ones, so a write of one statement costs two round trips. A read whose statements are sent together costs one, and no request that only
+// reads waits for its transaction to end.
 package db
 
 import (
@@ -185,6 +185,11 @@ func (d *DB) Read(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeRead, work)
 }
 
+// ReadAnswer is Read for a request: what was read stands, so the answer does not wait for the transaction to end.
+func (d *DB) ReadAnswer(ctx context.Context, s Scope, work Work) error {
+	return d.run(ctx, s, modeReadAnswer, work)
+}
+
 // ReadOne is Read for work that sends all its statements in one round trip: one, or several Together. What it sends after that fails.
 func (d *DB) ReadOne(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadOne, work)
@@ -254,13 +259,13 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
-	read := false
+	answered := false
 	defer func() {
 		leave := func() {
 			tx.leave(context.WithoutCancel(ctx))
 			give(turns, s.Team)
 		}
-		if read { // what was read stands, so its reader does not wait for the transaction to end
+		if answered {
 			go leave()
 		} else {
 			leave()
@@ -275,7 +280,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	if m == modeWrite || m == modeWriteLazily {
 		d.announce(tx)
 	}
-	read = m == modeRead
+	answered = m == modeReadAnswer
 	return nil
 }
 

@@ -104,7 +104,7 @@ func TestAnUnreachableDatabaseIsUnavailable(t *testing.T) {
 	line := apitest.NewLine(t)
 	d := open(t, db.Config{URL: line.URL})
 	line.Cut()
-	for name, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": d.Read, "one": d.ReadOne, "write": d.Write, "dry": d.DryRun} {
+	for name, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": d.Read, "answer": d.ReadAnswer, "one": d.ReadOne, "write": d.Write, "dry": d.DryRun} {
 		if err := run(t.Context(), db.AcrossTeams(), schedule); !errors.Is(err, db.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}

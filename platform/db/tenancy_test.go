@@ -25,7 +25,7 @@ func TestAStatementThatForgetsTheTeamSeesOnlyItsOwn(t *testing.T) {
 		"only managed": {db.Scope{Managed: []id.ID{other.ID}}, "theirs"},
 		"one":          {other.Scope(), "theirs"},
 	} {
-		for end, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": x.DB.Read, "one": x.DB.ReadOne, "write": x.DB.Write, "dry": x.DB.DryRun} {
+		for end, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": x.DB.Read, "answer": x.DB.ReadAnswer, "one": x.DB.ReadOne, "write": x.DB.Write, "dry": x.DB.DryRun} {
 			err := run(t.Context(), c.scope, func(ctx context.Context, tx *db.Tx) error {
 				got, err := texts(ctx, tx)
 				if got != c.want {

@@ -34,7 +34,7 @@ func TestReadIsOneSnapshot(t *testing.T) {
 func TestReadsRefuseWrites(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
-	for name, read := range map[string]func(context.Context, db.Scope, db.Work) error{"Read": x.DB.Read, "ReadOne": x.DB.ReadOne} {
+	for name, read := range map[string]func(context.Context, db.Scope, db.Work) error{"Read": x.DB.Read, "ReadAnswer": x.DB.ReadAnswer, "ReadOne": x.DB.ReadOne} {
 		err := read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, name) })
 		if db.SQLState(err) != "25006" {
 			t.Errorf("%s let a write pass: %v", name, err)
@@ -343,7 +343,7 @@ func TestStatementsAreBounded(t *testing.T) {
 	x := newTeam(t)
 	scope := x.Scope()
 	scope.Timeout = 20 * time.Millisecond
-	for name, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": x.DB.Read, "one": x.DB.ReadOne, "write": x.DB.Write} {
+	for name, run := range map[string]func(context.Context, db.Scope, db.Work) error{"read": x.DB.Read, "answer": x.DB.ReadAnswer, "one": x.DB.ReadOne, "write": x.DB.Write} {
 		err := run(t.Context(), scope, func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `select pg_sleep(10)`, nil)
 			return err

@@ -19,7 +19,8 @@ import (
 type mode int
 
 const (
-	modeRead mode = iota
+	modeRead mode = iota // The reads come first.
+	modeReadAnswer
 	modeReadOne
 	modeWrite
 	modeWriteLazily
@@ -27,7 +28,7 @@ const (
 )
 
 // writes reports whether the work writes, be it that a dry run takes it back.
-func (m mode) writes() bool { return m != modeRead && m != modeReadOne }
+func (m mode) writes() bool { return m > modeReadOne }
 
 // Tx is a transaction as work sees it.
 type Tx struct {
@@ -153,7 +154,7 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 		mode = modeRead
 	}
 	switch mode {
-	case modeRead:
+	case modeRead, modeReadAnswer:
 		b.Queue("begin read only, isolation level repeatable read")
 		n++
 	case modeWrite, modeWriteLazily, modeDryRun:
@@ -422,7 +423,7 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-// end commits, or checks what COMMIT would check and rolls back. A read ends when its connection is given back.
+// end commits, or checks what COMMIT would check and rolls back. An answered read ends when its connection is given back.
 func (tx *Tx) end(ctx context.Context) error {
 	if err := tx.finish(); err != nil {
 		return err
@@ -431,7 +432,7 @@ func (tx *Tx) end(ctx context.Context) error {
 		tx.ended = true
 		return nil
 	}
-	if len(tx.last) > 0 && (tx.mode == modeRead || tx.mode == modeReadOne) {
+	if len(tx.last) > 0 && !tx.mode.writes() {
 		return errors.New("a read left statements for its end")
 	}
 	stmts := tx.last
@@ -439,13 +440,13 @@ func (tx *Tx) end(ctx context.Context) error {
 	case modeReadOne:
 		tx.ended = true
 		return nil
-	case modeRead:
+	case modeReadAnswer:
 		tx.ended = true
 		if tx.conn.Conn().PgConn().TxStatus() == 'E' {
 			return errAborted
 		}
 		return nil
-	case modeWrite, modeWriteLazily:
+	case modeRead, modeWrite, modeWriteLazily:
 		stmts = append(stmts, Stmt{SQL: "commit"})
 	case modeDryRun: // what COMMIT would refuse, a dry run refuses
 		stmts = append(stmts, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"})
@@ -458,15 +459,15 @@ func (tx *Tx) end(ctx context.Context) error {
 	return err
 }
 
-// leave gives the connection back, rolling back whatever was not ended. A read has nothing to undo, and monitors take transactions that are rolled
-// back for failures.
+// leave gives the connection back, rolling back whatever was not ended. An answered read has nothing to undo, and monitors take
+// transactions that are rolled back for failures.
 func (tx *Tx) leave(ctx context.Context) {
 	tx.ended = true
 	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		end := "rollback"
-		if tx.mode == modeRead {
+		if tx.mode == modeReadAnswer {
 			end = "commit"
 		}
 		if _, err := tx.conn.Exec(ctx, end); err != nil {

@@ -280,6 +280,15 @@ func lostWhile(k *killer) map[string]export.Pair {
 				return nil
 			})
 		}),
+		"at the end of the work": probe(func(ctx context.Context, tx *db.Tx, _ *selection, out *export.Sink) error {
+			own, err := pid(ctx, tx)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(out, "1\r\n")
+			k.kill(own)
+			return err
+		}),
 	}
 }
 
@@ -287,7 +296,7 @@ func lostWhile(k *killer) map[string]export.Pair {
 // Proves: EXP-16.
 func TestDatabaseIsLost(t *testing.T) {
 	t.Parallel()
-	for _, at := range []string{"between two statements", "in the middle of the rows"} {
+	for _, at := range []string{"between two statements", "in the middle of the rows", "at the end of the work"} {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			var awaited, queued killer
