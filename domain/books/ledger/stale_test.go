@@ -212,3 +212,74 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	part(changed, free)
 	b.want(source, "stale", ledger.TransactionChanged, "refresh")
 }
+
+// An operation that names the listing of a resource, or what made its journal stale, derives the journal: until it is settled the journal is recalculating.
+// One that names another listing says nothing of it, nor does a listing whose owners a manual journal does not follow.
+// Proves: OPEN-59.
+func TestOperationsAroundAJournal(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(b *books, source id.ID) ledger.Noun{
+		"reservation": func(b *books, source id.ID) ledger.Noun {
+			b.Exec(`update reservation set id = @source where team_id = @team and id = @stay`,
+				db.Args{"source": source, "stay": fixture.Stay(b.Team, b.listing, "booked", "2026-01-10", "2026-01-15")})
+			return ledger.Reservations
+		},
+		"transaction": func(b *books, source id.ID) ledger.Noun {
+			args := db.Args{"source": source, "account": b.accounts[0]}
+			b.Exec(`insert into transaction (team_id, id, short_ref, type, date, account_id, total, currency, created_at, updated_at)
+				values (@team, @source, 'around', 'expense', '2026-01-15', @account, 100, 'usd', now(), now())`, args)
+			b.Exec(`insert into transaction_line (team_id, id, transaction_id, position, account_id, amount, total, listing_id)
+				values (@team, gen_random_uuid(), @source, 1, @account, 100, 100, @listing)`, db.Args{"source": source, "account": b.accounts[0], "listing": b.listing})
+			return ledger.Transactions
+		},
+		"journal": func(b *books, source id.ID) ledger.Noun {
+			b.Exec(`insert into journal (team_id, id, short_ref, date, currency, ledger, total, created_at, updated_at)
+				values (@team, @source, 'around', '2026-01-15', 'usd', 'trust', 100, now(), now())`, db.Args{"source": source})
+			b.Exec(`insert into journal_line (team_id, journal_id, position, account_id, cent_total, party, listing_id)
+				values (@team, @source, 1, @account, 100, 'owners', @listing), (@team, @source, 2, @account, -100, 'manager', @managed)`,
+				db.Args{"source": source, "account": b.accounts[0], "listing": b.listing, "managed": fixture.Listing(b.Team, "Managed")})
+			return ledger.ManualJournals
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBooks(t)
+			source, cause := id.New(b.DB.Now()), id.New(b.DB.Now())
+			noun := add(b, source)
+			b.Exec(`insert into ledger_stale (team_id, source_id, source, cause_id, reason, status, since) values (@team, @source, @noun, @cause, 'feeChanged', 'stale', now())`,
+				db.Args{"source": source, "noun": string(noun), "cause": cause})
+			for what, c := range map[string]struct {
+				named id.ID
+				want  string
+			}{
+				"its listing": {b.listing, "recalculating"}, "itself": {source, "recalculating"}, "the cause": {cause, "recalculating"},
+				"another listing":            {fixture.Listing(b.Team, "Other"), "stale"},
+				"a listing of the manager's": {b.one(`select id from listing where team_id = @team and name in ('Managed', 'Other') order by name limit 1`), "stale"},
+			} {
+				b.Exec(`delete from operation_resource where team_id = @team`, nil)
+				b.Exec(`delete from operation where team_id = @team`, nil)
+				args := db.Args{"operation": id.New(b.DB.Now())}
+				b.Exec(`insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at) values (@team, @operation, 'listing-journal-refresh', 'running', gen_random_uuid(), 1, now())`, args)
+				args["named"] = c.named
+				b.Exec(`insert into operation_resource (team_id, operation_id, position, type, resource_id, role) values (@team, @operation, 1, 'listing', @named, 'target')`, args)
+				var got map[id.ID]ledger.JournalStatus
+				b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+					got, err = noun.StatusOf(ctx, tx, []id.ID{source})
+					return err
+				})
+				if got[source].Status != c.want {
+					t.Errorf("while an operation names %s the journal is %q, want %q", what, got[source].Status, c.want)
+				}
+			}
+		})
+	}
+}
+
+// one is the only id that a query of the team's rows gives.
+func (b *books) one(sql string) (found id.ID) {
+	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Get[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
+		return err
+	})
+	return found
+}
