@@ -90,7 +90,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.hooks <- h
 }
 
-// hook waits for the next webhook.
+// hook waits for the next webhook; the minute only ends a test that would wait for ever.
 func (w *world) hook() hook {
 	w.t.Helper()
 	select {
