@@ -119,9 +119,11 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 
 // rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
 // or of the team's statements to the current month, or to the end of the period: from its first and to its last entry when these are outside, so
-// that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well. A chain exists for the listing's default currency and every other that the owners
-// have entries in. Which listings have others is read from the month balances, which are far fewer than the entries, and only when the team
-// has more than one currency at all. No month before @first_month and after @last_month is looked at, where they are given. A month that an imported statement reaches into has no draft: what the owners earned then was told.
+// that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well; these entries are looked up where the
+// answer could depend on them. A chain exists for the listing's default currency and every other that the owners have entries in. Which listings have
+// others is read from the month balances, which are far fewer than the entries, and only when a currency of the books is foreign to a listing at all:
+// the condition that asks for that names no row of the balances, so that it is asked once, before them. No month before @first_month and after
+// @last_month is looked at, where they are given. A month that an imported statement reaches into has no draft: what the owners earned then was told.
 func rowTables(k *keyFilter) string {
 	keys, drafts := k.sql(), ""
 	if k.saved {
@@ -134,10 +136,12 @@ func rowTables(k *keyFilter) string {
 		union all
 		select k.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = k.ledger and b.currency > k.currency)
 		from booked k where k.currency is not null
+	), foreign_currency as (
+		select distinct k.currency from booked k where exists (select from listing o where o.team_id = @team and o.default_currency <> k.currency)
 	), foreign_balance as (
 		select distinct b.listing_id, b.currency from ledger_balance b join listing l on l.team_id = b.team_id and l.id = b.listing_id
-		where b.team_id = @team and b.party = 'owners' and b.currency <> l.default_currency and b.currency in (
-			select k.currency from booked k where exists (select from listing o where o.team_id = @team and o.default_currency <> k.currency))
+		where exists (select from foreign_currency) and b.team_id = @team and b.party = 'owners' and b.currency <> l.default_currency
+			and b.currency in (select f.currency from foreign_currency f)
 	), chains as (
 		select p.id, p.listing_id, p.start_at, p.end_at, l.default_currency as currency
 		from listing_ownership_period p join listing l on l.team_id = p.team_id and l.id = p.listing_id where p.team_id = @team
@@ -157,12 +161,14 @@ func rowTables(k *keyFilter) string {
 			cross join lateral generate_series(
 				greatest(@first_month::date::timestamp, coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
 						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
-							where c.start_at is not null and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
+							where coalesce(c.start_at > greatest(@first_month::date, t.statement_start_at), c.start_at is not null)
+								and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
 					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id),
 					@this_month::date::timestamp)),
 				least(@last_month::date::timestamp, case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
 					date_trunc('month', (c.end_at - 1)::timestamp),
-					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end),
+					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e
+						where c.end_at <= least(@last_month::date, @this_month::date) and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end),
 				interval '1 month') m (month)
 		) d where ` + drafts + keys + ` and not exists (select from imported i
 			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
