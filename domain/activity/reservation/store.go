@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -280,9 +281,11 @@ const upsert = `
 	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
 		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency,
 		userdata, metadata, created_at, updated_at)
-	values (@team, @id, @short_ref, @unique_ref, @app_id, @source_id, @listing_id, @type, @status, @general_ledger_status, @guest_name, @booker_name,
-		@guests, @confirmation_code, @pms_reference_code, @check_in, @check_out, @booked_at, @cancelled_at, @booking_platform, @general_ledger_posting_at, @currency,
-		@userdata, @metadata, @created_at, @updated_at)
+	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @listings::uuid[],
+		@types::text[], @statuses::text[], @general_ledger_statuses::text[], @guest_names::text[], @booker_names::text[], @guests::int[],
+		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[],
+		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[], @userdatas::jsonb[], @metadatas::jsonb[],
+		@created_ats::timestamptz[], @updated_ats::timestamptz[]) r
 	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id,
 		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
 		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
@@ -290,14 +293,44 @@ const upsert = `
 		cancelled_at = excluded.cancelled_at, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
 		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
 
-func upsertStatement(tx *db.Tx, r *Reservation) db.Stmt {
+// column is a field of each draft.
+func column[T any](drafts []*draft, of func(*Reservation) T) []T {
+	out := make([]T, len(drafts))
+	for i, d := range drafts {
+		out[i] = of(&d.Reservation)
+	}
+	return out
+}
+
+// upsertStatement stores drafts: new ones, and changes of those that there are. None may be among them twice.
+func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 	return db.Stmt{SQL: upsert, Args: db.Args{
-		"team": tx.Team, "id": r.ID, "short_ref": r.ShortRef, "unique_ref": r.UniqueRef, "app_id": r.AppID, "source_id": r.SourceID,
-		"listing_id": r.ListingID, "type": string(r.Type), "status": string(r.Status), "general_ledger_status": string(r.GeneralLedgerStatus),
-		"guest_name": r.GuestName, "booker_name": r.BookerName, "guests": r.Guests, "confirmation_code": r.ConfirmationCode,
-		"pms_reference_code": r.PMSReferenceCode, "check_in": r.CheckIn, "check_out": r.CheckOut, "booked_at": r.BookedAt, "cancelled_at": r.CancelledAt,
-		"booking_platform": r.BookingPlatform, "general_ledger_posting_at": r.GeneralLedgerPostingAt, "currency": r.Currency, "userdata": r.Userdata,
-		"metadata": r.Metadata, "created_at": r.CreatedAt, "updated_at": r.UpdatedAt,
+		"team":                       tx.Team,
+		"ids":                        column(drafts, func(r *Reservation) id.ID { return r.ID }),
+		"short_refs":                 column(drafts, func(r *Reservation) string { return r.ShortRef }),
+		"unique_refs":                column(drafts, func(r *Reservation) *string { return r.UniqueRef }),
+		"app_ids":                    column(drafts, func(r *Reservation) *string { return r.AppID }),
+		"source_ids":                 column(drafts, func(r *Reservation) *string { return r.SourceID }),
+		"listings":                   column(drafts, func(r *Reservation) id.ID { return r.ListingID }),
+		"types":                      column(drafts, func(r *Reservation) string { return string(r.Type) }),
+		"statuses":                   column(drafts, func(r *Reservation) string { return string(r.Status) }),
+		"general_ledger_statuses":    column(drafts, func(r *Reservation) string { return string(r.GeneralLedgerStatus) }),
+		"guest_names":                column(drafts, func(r *Reservation) *string { return r.GuestName }),
+		"booker_names":               column(drafts, func(r *Reservation) *string { return r.BookerName }),
+		"guests":                     column(drafts, func(r *Reservation) *int64 { return r.Guests }),
+		"confirmation_codes":         column(drafts, func(r *Reservation) *string { return r.ConfirmationCode }),
+		"pms_reference_codes":        column(drafts, func(r *Reservation) *string { return r.PMSReferenceCode }),
+		"check_ins":                  column(drafts, func(r *Reservation) day.Day { return r.CheckIn }),
+		"check_outs":                 column(drafts, func(r *Reservation) day.Day { return r.CheckOut }),
+		"booked_ats":                 column(drafts, func(r *Reservation) *day.Day { return r.BookedAt }),
+		"cancelled_ats":              column(drafts, func(r *Reservation) *day.Day { return r.CancelledAt }),
+		"booking_platforms":          column(drafts, func(r *Reservation) *string { return r.BookingPlatform }),
+		"general_ledger_posting_ats": column(drafts, func(r *Reservation) *day.Day { return r.GeneralLedgerPostingAt }),
+		"currencies":                 column(drafts, func(r *Reservation) string { return r.Currency }),
+		"userdatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Userdata }),
+		"metadatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Metadata }),
+		"created_ats":                column(drafts, func(r *Reservation) day.Instant { return r.CreatedAt }),
+		"updated_ats":                column(drafts, func(r *Reservation) day.Instant { return r.UpdatedAt }),
 	}}
 }
 

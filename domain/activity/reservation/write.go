@@ -248,11 +248,7 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 
 // store writes the rows and lines of drafts, and notes what became of them.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	stmts := make([]db.Stmt, 0, len(drafts)+2)
-	for _, d := range drafts {
-		stmts = append(stmts, upsertStatement(tx, &d.Reservation))
-	}
-	if err := tx.Pipeline(ctx, append(stmts, replaceLines(tx, drafts)...)...); err != nil {
+	if err := tx.Pipeline(ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...); err != nil {
 		return refused(err)
 	}
 	for _, d := range drafts {
