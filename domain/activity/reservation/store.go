@@ -188,13 +188,14 @@ var moneyTables = `
 
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	rows, err := db.Select[deposits](ctx, tx, `
-		select l.reservation_id,
-			coalesce(sum(l.amount) filter (where `+guestMoney+`), 0)::bigint as paid,
-			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
-			coalesce(-sum(l.amount) filter (where `+depositCost+` = 'deposit_channelFee'), 0)::bigint as channel_fee
-		from transaction_line l
-		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-		where l.team_id = @team and l.reservation_id = any(@ids)
+		select l.reservation_id, coalesce(sum(l.amount) filter (where l.owed), 0)::bigint as paid,
+			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
+			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_channelFee'), 0)::bigint as channel_fee
+		from ( /* the offset has what each line acts as looked up once */
+			select l.reservation_id, l.amount, `+guestMoney+` as owed, `+depositCost+` as cost
+			from transaction_line l
+			join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
+			where l.team_id = @team and l.reservation_id = any(@ids) offset 0) l
 		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read deposits of reservations: %w", err)

@@ -130,9 +130,12 @@ const noLock = "false"
 const (
 	// An entry h that closed books and statements show is active, and of the trust or operating ledger.
 	reported = "h.status = 'active' and h.ledger <> 'historical'"
-	// The first open day, for everybody and for @reader.
-	closedBefore     = "coalesce((select m.books_closed_at from team m where m.team_id = @team), '-infinity')"
-	softClosedBefore = "coalesce((select m.soft_closed_at from team m where m.team_id = @team and not coalesce(@reader = any(m.soft_close_posters), false)), '-infinity')"
+	// The first open day of the team m, for everybody and for @reader; null where all are open.
+	booksClosed = "m.books_closed_at"
+	softClosed  = "case when not coalesce(@reader = any(m.soft_close_posters), false) then m.soft_closed_at end"
+	// The same as a value of its own.
+	closedBefore     = "coalesce((select " + booksClosed + " from team m where m.team_id = @team), '-infinity')"
+	softClosedBefore = "coalesce((select " + softClosed + " from team m where m.team_id = @team), '-infinity')"
 	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures, and the
 	// opening balance that goes on where they end is dated under them.
 	holding = "x.team_id = @team and not x.imported"

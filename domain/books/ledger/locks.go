@@ -100,9 +100,11 @@ func first(entries string) string {
 	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
 
+// closing joins the first open days, read once.
+const closing = ` cross join (select ` + booksClosed + ` as books, ` + softClosed + ` as soft from team m where m.team_id = @team) closing`
+
 // closedAt is the first day that is open to @reader when the first entry stands before it.
-const closedAt = `case when first.txn_at < ` + closedBefore + ` then ` + closedBefore +
-	` when first.txn_at < ` + softClosedBefore + ` then ` + softClosedBefore + ` end`
+const closedAt = `case when first.txn_at < closing.books then closing.books when first.txn_at < closing.soft then closing.soft end`
 
 // untold is the condition on an entry h that a lock holds it that Lock has no field for.
 func untold() string {
@@ -127,17 +129,17 @@ func held(entries string) string {
 // LocksOf reads the locks on the journals of sources. The offset makes Postgres look each source up, as in stored.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
 	return locks(ctx, tx, `
-		select s.id, case when min(h.txn_at) < `+closedBefore+` then `+closedBefore+` when min(h.txn_at) < `+softClosedBefore+` then `+softClosedBefore+` end
-				as closed_at,
-			coalesce(array_agg(distinct h.statement_id) filter (where h.statement_id is not null), '{}') as statements,
-			coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from))
-				filter (where o.open_from is not null and h.listing_id is not null), '[]') as hits,
-			array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
-			coalesce(bool_or(`+untold()+`), false) as held
-		from unnest(@ids::uuid[]) as s (id)
-		left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+` offset 0) h on true
-		left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
-		group by s.id`, sources)
+		select first.id, `+closedAt+` as closed_at, first.statements, first.hits, first.records, first.held from (
+			select s.id, min(h.txn_at) as txn_at,
+				coalesce(array_agg(distinct h.statement_id) filter (where h.statement_id is not null), '{}') as statements,
+				coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from))
+					filter (where o.open_from is not null and h.listing_id is not null), '[]') as hits,
+				array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
+				coalesce(bool_or(`+untold()+`), false) as held
+			from unnest(@ids::uuid[]) as s (id)
+			left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+` offset 0) h on true
+			left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
+			group by s.id) first`+closing, sources)
 }
 
 // LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so statements and dates are looked for
@@ -155,7 +157,7 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 				from statement x join ledger_entry h on `+entries+` and h.party = 'owners' and h.listing_id is not null and `+covers+`
 				group by h.listing_id, h.txn_at order by h.txn_at desc, h.listing_id limit 100) o), '[]') as hits,
 			'{}'::uuid[] as records, `+held(entries)+` as held
-		from unnest(@ids::uuid[]) as f (id)`+first(entries), fees)
+		from unnest(@ids::uuid[]) as f (id)`+first(entries)+closing, fees)
 }
 
 // overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do as well: their figures
@@ -169,7 +171,7 @@ func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]
 		select p.id, `+closedAt+` as closed_at,
 			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
 			'{}'::uuid[] as records, `+held(entries)+` as held
-		from unnest(@ids::uuid[]) as p (id)`+first(entries), periods)
+		from unnest(@ids::uuid[]) as p (id)`+first(entries)+closing, periods)
 }
 
 // StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its last day.
