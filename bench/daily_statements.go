@@ -188,11 +188,12 @@ func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 	return append(metrics, figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail))
 }
 
-// flatReports compares reports on what guests and trust have over the most entries and over the fewest.
+// flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the most entries and over the fewest.
 func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
 	few, many := d.teams[0], d.teams[len(d.teams)-1]
 	for name, path := range map[string]string{
 		"guest_balances": "/reports/guest-balances?limit=50", "trust_reconciliation": "/reports/trust-reconciliation", "trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
+		"charging_fees": "/recurring-fees?limit=50",
 	} {
 		var all []asked
 		for side, t := range map[string]tenant{"few": few.books, "many": many.books} {

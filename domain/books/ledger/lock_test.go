@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"stayledger/domain/books/ledger"
@@ -211,5 +212,51 @@ func TestReconciledMoneyStays(t *testing.T) {
 	}
 	if _, err := b.try(ledger.Lenience{}, []id.ID{transaction}); !ledger.IsLock(err) {
 		t.Errorf("removing: %v", err)
+	}
+}
+
+// A recurring fee is held by the statements of every month, the newest first, whether entries are attached to them or not; what comes after the last of
+// them is free.
+func TestLocksOfFeesOverMonths(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	fee := id.New(b.DB.Now())
+	var sources []id.ID
+	var postings []ledger.Posting
+	for _, at := range []string{"2026-01-15", "2026-02-15", "2026-03-15", "2026-04-15"} {
+		source := id.New(b.DB.Now())
+		p := b.posting(source, at, date(t, at), 100)
+		p.Lines[0].RecurringFeeID, p.Lines[1].RecurringFeeID = fee, fee
+		sources, postings = append(sources, source), append(postings, p)
+	}
+	b.replace(sources, postings...)
+	locks := func() (lock ledger.Lock) {
+		b.Tx(func(ctx context.Context, tx *db.Tx) error {
+			all, err := ledger.LocksOfFees(ctx, tx, []id.ID{fee})
+			lock = all[fee]
+			return err
+		})
+		return lock
+	}
+	if lock := locks(); lock.Status != "open" {
+		t.Fatalf("without statements: %+v", lock)
+	}
+	var saved []id.ID
+	for _, month := range []string{"2026-01", "2026-02", "2026-03"} {
+		saved = append(saved, fixture.Statement(b.Team, b.period, "published", month+"-01", month+"-28"))
+	}
+	lock := locks()
+	var days []string
+	for _, hit := range lock.StatementPeriod.Hits {
+		days = append(days, hit.TxnAt.String()+" until "+hit.OpenFrom.String())
+	}
+	if lock.OwnerStatement != nil || !slices.Equal(days, []string{"2026-03-15 until 2026-03-29", "2026-02-15 until 2026-03-29", "2026-01-15 until 2026-03-29"}) {
+		t.Errorf("nothing attached: %v %+v", days, lock.OwnerStatement)
+	}
+	for _, s := range saved[:2] {
+		fixture.Attach(b.Team, s)
+	}
+	if lock := locks(); !slices.Equal(lock.OwnerStatement.IDs, []id.ID{saved[1], saved[0]}) || len(lock.StatementPeriod.Hits) != 3 {
+		t.Errorf("two months attached: %+v %+v", lock.OwnerStatement, lock.StatementPeriod)
 	}
 }

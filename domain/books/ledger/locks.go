@@ -142,20 +142,24 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 			group by s.id) first`+closing, sources)
 }
 
-// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so statements and dates are looked for
-// from the side of the statements, which are far fewer, and no more than a reader can use are named. The plain reads of its entries end at the
-// first hit.
+// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so they are read from the newest that a
+// statement can hold, until there are as many as a reader can use.
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
-	const entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
+	const (
+		entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
+		covered = `h.party = 'owners' and h.listing_id is not null and h.txn_at <= (select x.end_at from statement x where ` + holding +
+			` order by x.start_at desc limit 1)`
+	)
 	return locks(ctx, tx, `
 		select f.id, `+closedAt+` as closed_at,
-			array(select x.id from statement x where x.team_id = @team
-				and exists (select from ledger_entry h where `+entries+` and h.statement_id = x.id)
-				order by x.id desc limit 100) as statements,
-			coalesce((select jsonb_agg(jsonb_build_object('listingId', o.listing_id, 'txnAt', o.txn_at, 'openFrom', o.open_from)) from (
-				select h.listing_id, h.txn_at, max(x.end_at) + 1 as open_from
-				from statement x join ledger_entry h on `+entries+` and h.party = 'owners' and h.listing_id is not null and `+covers+`
-				group by h.listing_id, h.txn_at order by h.txn_at desc, h.listing_id limit 100) o), '[]') as hits,
+			array(select distinct n.statement_id from (
+				select h.statement_id from ledger_entry h where `+entries+` and h.statement_id is not null order by h.txn_at desc limit 100) n order by 1 desc) as statements,
+			coalesce((select jsonb_agg(jsonb_build_object('listingId', n.listing_id, 'txnAt', n.txn_at, 'openFrom', n.open_from) order by n.txn_at desc, n.listing_id)
+				from (select n.listing_id, n.txn_at, max(n.open_from) as open_from from (
+					select h.listing_id, h.txn_at, o.open_from
+					from (select * from ledger_entry h where `+entries+` and `+covered+` order by h.txn_at desc offset 0) h
+					cross join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+`) o
+					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
 			'{}'::uuid[] as records, `+held(entries)+` as held
 		from unnest(@ids::uuid[]) as f (id)`+first(entries)+closing, fees)
 }
