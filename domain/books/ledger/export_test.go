@@ -32,3 +32,11 @@ func freeze() bool {
 	})
 	return true
 }
+
+// The bounds of a round of Replace, and how its sources are cut into rounds.
+const (
+	ChunkLines   = chunkLines
+	ChunkSources = chunkSources
+)
+
+var Chunk = chunk

@@ -260,3 +260,56 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 		t.Errorf("two months attached: %+v %+v", lock.OwnerStatement, lock.StatementPeriod)
 	}
 }
+
+// Of several days that hold a journal the earliest counts: while that one is closed, opening the others lets nothing through.
+func TestTheEarliestDayHolds(t *testing.T) {
+	t.Parallel()
+	for _, days := range [][]string{{"2026-01-15", "2026-02-15"}, {"2026-02-15", "2026-01-15"}} {
+		b := newBooks(t)
+		source := id.New(b.DB.Now())
+		first, second := b.posting(source, "first", date(t, days[0]), 100), b.posting(source, "second", date(t, days[1]), 100)
+		b.replace([]id.ID{source}, first, second)
+		fixture.CloseBooks(b.Team, "2026-03-01")
+		first.TxnAt, second.TxnAt = date(t, "2026-03-15"), date(t, "2026-03-15")
+		if _, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source}, first, second); err != nil {
+			t.Fatal(err)
+		}
+		for closed, want := range map[string]string{"2026-03-01": "unlock", "2026-02-01": "unlock", "2026-01-01": "refresh"} {
+			fixture.CloseBooks(b.Team, closed)
+			b.Tx(func(ctx context.Context, tx *db.Tx) error {
+				all, err := ledger.Reservations.StatusOf(ctx, tx, []id.ID{source})
+				if action := all[source].Action; err == nil && (action == nil || *action != want) {
+					t.Errorf("days %v, closed before %s: %+v, want %s", days, closed, all[source], want)
+				}
+				return err
+			})
+		}
+	}
+}
+
+// Replace takes as many sources at a time as its bounds admit, and no source is cut in two.
+func TestChunksOfSources(t *testing.T) {
+	t.Parallel()
+	wide := func(lines int) []ledger.Posting { return []ledger.Posting{{Lines: make([]ledger.Line, lines)}} }
+	many := make([]id.ID, ledger.ChunkSources+2)
+	for i := range many {
+		many[i] = id.ID{1, byte(i >> 8), byte(i)}
+	}
+	one, two, three := many[0], many[1], many[2]
+	for name, c := range map[string]struct {
+		sources  []id.ID
+		postings map[id.ID][]ledger.Posting
+		want     int
+	}{
+		"all that fit":            {[]id.ID{one, two, three}, map[id.ID][]ledger.Posting{one: wide(1), two: wide(1), three: wide(1)}, 3},
+		"as many lines":           {[]id.ID{one, two, three}, map[id.ID][]ledger.Posting{one: wide(ledger.ChunkLines - 1), two: wide(1), three: wide(1)}, 2},
+		"a source of its own":     {[]id.ID{one, two}, map[id.ID][]ledger.Posting{one: wide(ledger.ChunkLines + 1), two: wide(1)}, 1},
+		"before a source too big": {[]id.ID{one, two}, map[id.ID][]ledger.Posting{one: wide(1), two: wide(ledger.ChunkLines)}, 1},
+		"as many sources":         {many, nil, ledger.ChunkSources},
+	} {
+		n, postings := ledger.Chunk(c.sources, c.postings)
+		if n != c.want || c.postings != nil && len(postings) != c.want {
+			t.Errorf("%s: %d sources with %d postings, want %d", name, n, len(postings), c.want)
+		}
+	}
+}
