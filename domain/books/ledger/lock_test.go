@@ -261,17 +261,18 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 	}
 }
 
-// Of several days that hold a journal the earliest counts: while that one is closed, opening the others lets nothing through.
+// Of several days that hold a journal the earliest counts, be it where a posting stands or where it is to go: while that one is closed, opening the
+// other lets nothing through.
 func TestTheEarliestDayHolds(t *testing.T) {
 	t.Parallel()
 	for _, days := range [][]string{{"2026-01-15", "2026-02-15"}, {"2026-02-15", "2026-01-15"}} {
 		b := newBooks(t)
 		source := id.New(b.DB.Now())
-		first, second := b.posting(source, "first", date(t, days[0]), 100), b.posting(source, "second", date(t, days[1]), 100)
-		b.replace([]id.ID{source}, first, second)
+		moved := b.posting(source, "moved", date(t, days[0]), 100)
+		b.replace([]id.ID{source}, moved)
 		fixture.CloseBooks(b.Team, "2026-03-01")
-		first.TxnAt, second.TxnAt = date(t, "2026-03-15"), date(t, "2026-03-15")
-		if _, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source}, first, second); err != nil {
+		moved.TxnAt = date(t, days[1])
+		if _, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source}, moved); err != nil {
 			t.Fatal(err)
 		}
 		for closed, want := range map[string]string{"2026-03-01": "unlock", "2026-02-01": "unlock", "2026-01-01": "refresh"} {
@@ -279,7 +280,7 @@ func TestTheEarliestDayHolds(t *testing.T) {
 			b.Tx(func(ctx context.Context, tx *db.Tx) error {
 				all, err := ledger.Reservations.StatusOf(ctx, tx, []id.ID{source})
 				if action := all[source].Action; err == nil && (action == nil || *action != want) {
-					t.Errorf("days %v, closed before %s: %+v, want %s", days, closed, all[source], want)
+					t.Errorf("from %s to %s, closed before %s: %+v, want %s", days[0], days[1], closed, all[source], want)
 				}
 				return err
 			})
