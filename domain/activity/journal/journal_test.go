@@ -1,9 +1,12 @@
 package journal_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/db"
 	"stayledger/test/fixture"
 )
 
@@ -193,4 +196,23 @@ func TestJournalsNeedTheirOwnScopes(t *testing.T) {
 	one := journals + "/" + w.As([]string{"journals:post"}, nil).Post(journals, w.gift("2026-01-20")).Want(201).String("id")
 	w.As([]string{"journals:post"}, nil).Delete(one).WantError(apierr.CodeForbidden, "")
 	w.As([]string{"journals:post"}, nil).Get(one).WantError(apierr.CodeForbidden, "")
+}
+
+// What became of the entries of a journal is told beside what became of the journal: how many came and went, and what that changed on each account.
+func TestWhatAJournalPostedIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	j := w.Post(journals, object{"date": "2026-02-20", "lines": list{w.line("1000", 100), w.line("5200", -100)}}).Want(201)
+	w.Put(journals+"/"+j.String("id"), object{"lines": list{w.line("1000", 150), w.line("5200", -100), w.line("5290", -50)}}).Want(200)
+	var got []string
+	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		got, err = db.Select[string](ctx, tx, `select format('%s added, %s retired: %s', journal->>'entriesAdded', journal->>'entriesRetired', (
+			select string_agg(a.code || ' ' || (d->>'centTotal'), ', ' order by a.code)
+			from jsonb_array_elements(journal->'delta') d join account a on a.team_id = e.team_id and a.id = (d->>'accountId')::uuid))
+		from audit_event e where team_id = @team and entity_id = @id order by occurred_at, id`, db.Args{"team": tx.Team, "id": j.String("id")})
+		return err
+	})
+	if want := []string{"2 added, 0 retired: 1000 100, 5200 -100", "3 added, 2 retired: 1000 50, 5290 -50"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
 }
