@@ -61,8 +61,9 @@ type bed struct {
 	log       *os.File
 	large     tenant
 	small     tenant
-	dailyRows []int      // sizes of the teams of the section daily
-	dailyOnly []string   // what of it is measured
+	dailyRows []int    // sizes of the teams of the section daily
+	dailyOnly []string // what of it is measured
+	mixedFor  time.Duration
 	timed     bool       // PostgreSQL tells where it spends its time
 	entries   int        // of the largest ledger
 	books     []tenant   // those of ledgers, once they are filled

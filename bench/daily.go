@@ -51,7 +51,12 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 		name    string
 		measure func(context.Context) ([]Metric, error)
 	}{
-		{"statements", d.statements}, {"flat", d.flatReports}, {"crowds", d.crowds}, {"batch", d.batch}, {"absolute", d.absolute},
+		{"statements", d.statements},
+		{"flat", d.flatReports},
+		{"crowds", d.crowds},
+		{"batch", d.batch},
+		{"absolute", d.absolute},
+		{"mixed", d.mixed},
 	} {
 		all = append(all, d.part(part.name, func() ([]Metric, error) { return part.measure(ctx) })...)
 	}

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Metric is one measured figure.
@@ -67,6 +68,7 @@ type options struct {
 	out, only, profiles string
 	rows, entries       int
 	daily, dailyOnly    string
+	mixedFor            time.Duration
 	timed               bool
 }
 
@@ -79,6 +81,7 @@ func main() {
 	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
 	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured with, the fewest first")
 	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in their names, such as transactions,reservation_put,crowds")
+	flag.DurationVar(&o.mixedFor, "mixed-for", time.Minute, "how long the section daily has an office read and write at a steady rate")
 	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on the standard error, of the requests of the section daily in their figures; this costs time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -99,7 +102,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	b.dailyRows, b.dailyOnly = dailyRows, strings.Split(o.dailyOnly, ",")
+	b.dailyRows, b.dailyOnly, b.mixedFor = dailyRows, strings.Split(o.dailyOnly, ","), o.mixedFor
 	defer func() { err = errors.Join(err, b.close()) }()
 	var all []Metric
 	for _, s := range sections() {

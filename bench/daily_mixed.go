@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// So many clients send the mixed load, at this part of the rate that they reach when nothing holds them back.
+	mixedClients = 16
+	mixedShare   = 0.7
+	// The memory that the process takes in the first and in the last part of the time is compared.
+	mixedParts = 5
+)
+
+// mixedLoad is what an office sends: of twenty requests sixteen read and four write.
+type mixedLoad struct {
+	kinds    []string
+	requests map[string]request
+}
+
+// at is the n-th request of a client. Clients begin at different places of the round.
+func (m *mixedLoad) at(client, n int) (kind string, r request) {
+	kind = m.kinds[(7*client+n)%len(m.kinds)]
+	return kind, m.requests[kind]
+}
+
+// mixed has clients read and write side by side at a steady rate, and looks at how long readers wait at worst and at the memory of the process.
+func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
+	k := d.desks[len(d.desks)-1]
+	m, writes, err := d.mixOf(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLoad(ctx, mixedClients, d.ours, k.team.secret, func(c *client, client, n int) []byte {
+		_, r := m.at(client, n)
+		return r(c, client, n)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	peak, err := l.run(ctx, min(d.mixedFor, 20*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	waits, memory, failed := d.steady(ctx, l, m, peak.perSecond*mixedShare)
+	worst, kinds := 0.0, map[string]any{}
+	for kind, ms := range waits {
+		p50, p99 := median(ms), quantile(ms, 0.99)
+		kinds[kind] = map[string]any{"p50Ms": p50, "p99Ms": p99, "sent": len(ms)}
+		if !writes[kind] {
+			worst = max(worst, p99/p50)
+		}
+	}
+	detail := map[string]any{
+		"rows": k.rows, "peakPerSecond": peak.perSecond, "seconds": d.mixedFor.Seconds(), "kinds": kinds, "memoryMiB": memory, "failed": failed.failed, "failure": failed.failure,
+	}
+	return []Metric{
+		atMost("daily_mixed_worst_p99_to_p50", worst, 5, detail), atMost("daily_mixed_growth_mib", memory[len(memory)-1]-memory[0], 32, detail),
+		atMost("daily_mixed_failed", float64(peak.failed+failed.failed), 0, detail),
+	}, ctx.Err()
+}
+
+// mixOf is the mixed load for a team, and which of its kinds write.
+func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]bool, error) {
+	get := func(paths ...string) request {
+		return func(c *client, client, n int) []byte {
+			return c.request(http.MethodGet, paths[(37*client+n)%len(paths)], "")
+		}
+	}
+	m := &mixedLoad{requests: map[string]request{
+		"transactions_page": get("/transactions?limit=50"), "reservations_page": get("/reservations?limit=50"), "journals_page": get("/general-ledger/journals?limit=50"),
+		"journal_entries_page": get("/reports/journal-entries?limit=50"), "account_summary": get("/accounts/" + k.bank.String() + "/summary"),
+	}}
+	for _, n := range nouns() {
+		if n.name != "transactions" && n.name != "reservations" {
+			continue
+		}
+		r, err := d.oneOf(ctx, &n)
+		if err != nil {
+			return nil, nil, err
+		}
+		m.requests[n.name+"_one"] = get(r.ours[k.size]...)
+	}
+	times := map[string]int{"transactions_page": 3, "reservations_page": 3, "transactions_one": 3, "reservations_one": 3, "journals_page": 2}
+	writes := map[string]bool{}
+	for _, w := range dailyWrites() {
+		if w.team(k) == k.team {
+			m.requests[w.name], writes[w.name] = w.request(k, atService), true
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(m.requests)) {
+		for range max(times[kind], 1) {
+			m.kinds = append(m.kinds, kind)
+		}
+	}
+	return m, writes, nil
+}
+
+// steady sends the load so often a second, whatever the answers take: a wait begins when the request was due. It gives the waits by kind, in
+// milliseconds, and the most memory that the process took in each part of the time, in MiB.
+func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond float64) (waits map[string][]float64, memory []float64, failed done) {
+	var (
+		mu  sync.Mutex
+		due atomic.Int64
+	)
+	waits = map[string][]float64{}
+	interval := time.Duration(float64(time.Second) / perSecond)
+	begin := time.Now()
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for range mixedParts {
+			peak := watchMemory()
+			select {
+			case <-time.After(d.mixedFor / mixedParts):
+			case <-ctx.Done():
+			}
+			memory = append(memory, peak())
+		}
+	}()
+	_ = each(len(l.clients), func(k int) error {
+		for ctx.Err() == nil {
+			at := time.Duration(due.Add(1)-1) * interval
+			if at >= d.mixedFor {
+				return nil
+			}
+			time.Sleep(time.Until(begin.Add(at)))
+			kind, r := m.at(k, l.sent[k])
+			_, err := l.clients[k].send(r(l.clients[k], k, l.sent[k]), false)
+			wait := float64((time.Since(begin) - at).Nanoseconds()) / 1e6
+			l.sent[k]++
+			mu.Lock()
+			waits[kind] = append(waits[kind], wait)
+			if err != nil {
+				if failed.failed++; failed.failed == 1 {
+					failed.failure = fmt.Sprintf("%s: %v", kind, err)
+				}
+			}
+			mu.Unlock()
+		}
+		return nil
+	})
+	<-sampled
+	return waits, memory, failed
+}
