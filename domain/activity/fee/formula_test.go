@@ -2,6 +2,7 @@ package fee_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -36,6 +37,7 @@ func TestFormulaValue(t *testing.T) {
 		`"Pet fee" + merchantFee`:          6_296,
 		"33.333% * cleaningFee":            5_000,
 		"0.00001 * rent":                   1,
+		"9.09% * rent":                     9_090,
 		"nothing":                          0,
 		"((rent))":                         100_000,
 		"100% * rent":                      100_000,
@@ -59,6 +61,18 @@ func TestFormulaValue(t *testing.T) {
 	}
 	if got := (fee.Formula{}).Value(fee.Values{Line: lines}); got != 0 {
 		t.Errorf("the empty formula is worth %d", got)
+	}
+}
+
+// Parentheses may stand nineteen deep, so that a formula of nothing but parentheses takes no more of the stack than another.
+func TestFormulaDepth(t *testing.T) {
+	t.Parallel()
+	nested := func(deep int) string { return strings.Repeat("(", deep) + "rent" + strings.Repeat(")", deep) }
+	if _, err := fee.ParseFormula(nested(19)); err != nil {
+		t.Errorf("19 deep: %v", err)
+	}
+	if _, err := fee.ParseFormula(nested(20)); err == nil {
+		t.Error("20 deep: accepted")
 	}
 }
 
