@@ -13,7 +13,7 @@ import (
 
 const (
 	// So many clients send the mixed load, at this part of the rate that they reach when nothing holds them back.
-	mixedClients = 16
+	mixedClients = 8
 	mixedShare   = 0.7
 	// The memory that the process takes in the first and in the last part of the time is compared.
 	mixedParts = 5
