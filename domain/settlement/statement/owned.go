@@ -117,8 +117,10 @@ type debt struct {
 	Currency      string
 }
 
-// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe.
-const guestsOwe = `array(select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout'))`
+// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe. One that nothing was ever booked on is left out: every stay
+// would be looked up on it.
+const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
+	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
 
 // owedOnStays is what guests owe today on the stays that brought the owners of ownership periods something.
 func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
