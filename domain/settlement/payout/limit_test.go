@@ -93,7 +93,11 @@ func TestTheFundingAccountHoldsWhatLeavesIt(t *testing.T) {
 	cabin, barn := h.Listing("Cabin", h.ada), h.Listing("Barn", h.ben)
 	one, other := h.earn(cabin, "2026-01", 5000), h.earn(barn, "2026-01", 4000)
 	h.Expense(h.villa, "2026-02-01", 2000)
-	wantShort(t, h.Post("/statements/pay", object{"statementIds": array{one, other}, "connectionId": c}), "fundingAccount", 9000, 5000, 5000, 7000)
+	short := h.Post("/statements/pay", object{"statementIds": array{one, other}, "connectionId": c})
+	wantShort(t, short, "fundingAccount", 9000, 5000, 5000, 7000)
+	if short.Len("issues") != 2 || short.String("issues.1.code") != "insufficientFunds" || short.String("issues.1.path.1") != "1" {
+		t.Errorf("the statements that are too much together are not named: %s", short.Body)
+	}
 	h.wantPayouts(one, 0, 0)
 	h.Post("/statements/pay", object{"statementIds": array{one}, "connectionId": c}).Want(202)
 	wantShort(t, h.Post("/statements/pay", object{"statementIds": array{other}, "connectionId": c}), "fundingAccount", 4000, 4000, 4000, 2000)
