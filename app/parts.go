@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/activity/recurring"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/accountconnection"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
@@ -86,6 +87,7 @@ func Parts(o External, c Config) parts.Part {
 		ledger.Part(),
 		journal.Part(),
 		bank.Part(),
+		accountconnection.Part(),
 		layout.Part(),
 		statement.Part(links),
 		historic.Part(),

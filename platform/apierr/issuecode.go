@@ -88,6 +88,7 @@ var (
 // Accounts, fees, listings, people and connections.
 var (
 	IssueAccountClassificationLocked = issue("accountClassificationLocked", "Classification, ledger and currency of an account in use cannot change")
+	IssueAccountConnectionAttached   = issue("accountConnectionAttached", "Account or bank feed is attached elsewhere")
 	IssueAccountInactive             = issue("accountInactive", "Account is archived")
 	IssueAddressNotAllowed           = issue("addressNotAllowed", "Address is not a public https address")
 	IssueBeforeBooksClosed           = issue("beforeBooksClosed", "Softly closed days come after the closed ones")

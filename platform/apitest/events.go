@@ -28,6 +28,7 @@ var records = map[string]record{
 	"account":                   {entity: "account", id: "id"},
 	"account_assignment":        {entity: "account", id: "account_id"},
 	"account_category":          {entity: "category", id: "id"},
+	"account_connection":        {entity: "account-connection", id: "id"},
 	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
 	"bank_record":               {entity: "bank-record", id: "id"},

@@ -58,13 +58,20 @@ func (o *office) scene() scene {
 		},
 	}, 202)["resource"].(object)
 	bank, _ := linked["id"].(string)
+	atBank := func(item object) string {
+		made, _ := o.call("POST", "/account-connections/batch", object{"data": array{item}}, 200)["data"].(array)
+		one, _ := made[0].(object)
+		id, _ := one["id"].(string)
+		return id
+	}
 	operation, _ := o.call("POST", "/contacts/csv", object{}, 202)["operationId"].(string)
 	period := func(listing string) string {
 		return found("/listings/ownership-periods?listingIds="+listing, "listingId", listing)
 	}
 	return scene{
 		paths: map[string]string{
-			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"), "/connections": bank, "/contacts": ben,
+			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"),
+			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/connections": bank, "/contacts": ben,
 			"/general-ledger/journals": post("/general-ledger/journals", object{"date": "2026-02-01", "lines": lines}),
 			"/listings":                barn, "/listings/ownership-periods": period(barn), "/operations": operation,
 			"/recurring-fees": fee("Management of barns"), "/recurring-fees/listing-periods": post("/recurring-fees/listing-periods", object{"recurringFeeId": management, "listingId": barn}),
@@ -81,6 +88,7 @@ func (o *office) scene() scene {
 			"accountId": account("5200"), "offsetAccountId": account("2200"), "creditAccountId": account("4100"), "debitAccountId": account("5100"), "taxableLineIds": account("4000"),
 			"categoryId": found("/account-categories", "name", "Property expenses"), "contactId": ann, "listingId": house, "reservationId": kept, "recurringFeeId": management,
 			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank,
+			"bankAccountId": atBank(object{"name": "Operating", "accountId": account("1010")}),
 		},
 	}
 }

@@ -44,6 +44,9 @@ func newBooks(t *testing.T) *books {
 		}).Want(201).String("id"))
 		w.Post("/tax-rates", world.Object{"name": "Rate " + strconv.Itoa(i), "basisPoints": 1000 * (i + 1)}).Want(201)
 	}
+	w.Post("/account-connections/batch", world.Object{"data": world.Array{
+		world.Object{"name": "Checking", "accountId": w.Account("1000")}, world.Object{"name": "Savings", "lastDigits": "1234"},
+	}}).Want(200)
 	for i, day := range []string{"2026-01-15", "2026-02-15"} {
 		w.Post("/general-ledger/journals", world.Object{"date": day, "description": "Correction", "lines": world.Array{
 			world.Object{"accountId": w.Account("5200"), "centTotal": 100 + i, "party": "manager"},
@@ -57,7 +60,7 @@ func newBooks(t *testing.T) *books {
 	}
 	w.Work()
 	return &books{w, map[string]string{
-		"/bank-records accountIds": w.Account("1000").String(), "/recurring-fees accountIds": w.Account("4100").String(),
+		"/account-connections accountIds": w.Account("1000").String(), "/bank-records accountIds": w.Account("1000").String(), "/recurring-fees accountIds": w.Account("4100").String(),
 		"accountIds": w.Account("4000").String(), "categoryIds": w.Get("/account-categories").Want(200).String("data.0.id"), "contactIds": ann.String(),
 		"listingIds": villa.ID.String(), "ownerIds": ann.String(), "periodIds": villa.Period.String(), "ownershipPeriodIds": villa.Period.String(),
 		"reservationIds": stay.String(), "transactionIds": expense.String(), "recurringFeeIds": fees[0], "statementIds": w.Statement(villa, "2026-01").String(),

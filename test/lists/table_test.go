@@ -27,6 +27,9 @@ var promises = []promise{
 		path: "/accounts", ids: "ids", refs: "categoryIds", sorts: "name code createdAt updatedAt type status category",
 		others: "type classification status assignment isAssigned codes uniqueRefs bankingCategory currency last4 hasEntries search",
 	},
+	{
+		path: "/account-connections", ids: "ids", nullable: "accountIds connectionIds", sorts: "name createdAt", others: "status currency lastDigits search",
+	},
 	{path: "/account-categories", sorts: "position name createdAt", others: "classification"},
 	{path: "/approvals", refs: "connectionIds", former: "connectionId", sorts: "createdAt amount", others: "status requestedBy", few: true},
 	{
@@ -105,7 +108,7 @@ var unlike = []string{
 
 // telling are values of filters with which the world's lists differ from what they are without, by the filter alone or by list and filter.
 var telling = map[string]string{
-	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "currency": "eur", "status": "inactive",
+	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "lastDigits": "0000", "currency": "eur", "status": "inactive",
 	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",
 	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "parent": unknown, "startDate": "2026-02-01",
 	"endDate": "2001-01-01", "accountClassifications": "asset", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",

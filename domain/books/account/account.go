@@ -109,7 +109,6 @@ type Category struct {
 var (
 	errDuplicateName        = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "Name or code is already used")
 	errDuplicateUniqueRef   = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An account with this reference already exists")
-	errDuplicateLast4       = apierr.New(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4, "Last four digits are used by another bank account or feed")
 	errClassificationLocked = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change")
 	errInUse                = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
 	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger and currency cannot change")

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -26,10 +25,20 @@ func (BankingCategory) Enum() []string {
 type Banking struct {
 	Category    BankingCategory `json:"category"`
 	Type        *string         `json:"type" doc:"Kind of bank account, such as deposit."`
-	Last4       *string         `json:"last4" doc:"Last four digits of the account number; no two bank accounts of a team share them."`
+	Last4       *string         `json:"last4" doc:"Last four digits of the account number; no other bank account or account connection of the team has them."`
 	Currency    string          `json:"currency" doc:"ISO 4217 code in lower case."`
+	Connections []Connected     `json:"connections" doc:"The account at a bank that is attached, if there is one."`
 	BankRecords *BankRecords    `json:"bankRecords" doc:"What the bank reported; excluded records do not count."`
 	Balance     *BankBalance    `json:"balance"`
+}
+
+// Connected is an account connection where its bank account tells of it.
+type Connected struct {
+	ID           id.ID   `json:"id"`
+	ConnectionID *id.ID  `json:"connectionId" doc:"The feed's connection; null for one made by hand."`
+	Name         string  `json:"name"`
+	LastDigits   *string `json:"lastDigits"`
+	Status       string  `json:"status"`
 }
 
 // BankRecords counts the movements that the bank reported on an account.
@@ -45,18 +54,4 @@ type BankBalance struct {
 	OpeningDate *day.Day     `json:"openingDate" doc:"First day that is reconciled; null until the banking was initialized."`
 	Opening     *money.Cents `json:"opening" doc:"Cents that the bank held at the start of that day."`
 	Ending      money.Cents  `json:"ending" doc:"Cents in the books up to and including today."`
-}
-
-// Last4Context names those who hold the digits already.
-type Last4Context struct {
-	AccountIDs           []id.ID `json:"accountIds"`
-	AccountConnectionIDs []id.ID `json:"accountConnectionIds"`
-	LastDigits           string  `json:"lastDigits"`
-}
-
-// last4Taken refuses digits that others hold. Rules ERR-117, ERR-118, ERR-120, ERR-121.
-func last4Taken(a *Account, holders []id.ID) *apierr.Error {
-	return errDuplicateLast4.
-		With(Last4Context{AccountIDs: holders, AccountConnectionIDs: []id.ID{}, LastDigits: *a.Banking.Last4}).
-		At(apierr.IssueDuplicateLast4.InBody("banking", "last4"))
 }

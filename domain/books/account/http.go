@@ -29,7 +29,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
-			Errors:    apierr.List{ErrNotBank, errDuplicateLast4, errDuplicateName, errDuplicateUniqueRef},
+			Errors:    apierr.List{ErrNotBank, ErrDuplicateLast4, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc:       "Fails with 400 for an unknown category or offset account.",
 			Scopes:    []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
@@ -40,7 +40,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
-			Errors:    apierr.List{errClassificationLocked, ErrNotBank, errBankingLocked, errDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
+			Errors:    apierr.List{errClassificationLocked, ErrNotBank, errBankingLocked, ErrDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
 				" account, 400 for a category of another classification while ledger entries use the account (reason" +
@@ -62,7 +62,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Account, error) { return one(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Account, error) { return Get(ctx, tx, in.ID) }
 
 type createInput struct{ Body Create }
 
@@ -134,7 +134,7 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 }
 
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
-	isNew, before := a.CreatedAt.IsZero(), audit.See(a)
+	isNew, before, was := a.CreatedAt.IsZero(), audit.See(a), a.Banking
 	k, err := loadKnown(ctx, tx, in)
 	if err != nil {
 		return nil, err
@@ -142,21 +142,10 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	if err := in.apply(a, k); err != nil {
 		return nil, err
 	}
-	if in.Banking != nil && in.Banking.Last4.Value != nil {
-		holders, err := last4Holders(ctx, tx, a)
-		if err != nil {
-			return nil, err
-		}
-		if len(holders) > 0 {
-			return nil, last4Taken(a, holders)
-		}
+	if err := checkBanking(ctx, tx, a, was); err != nil {
+		return nil, err
 	}
-	err = tx.Pipeline(ctx, save(tx, a, isNew)...)
-	if db.Constraint(err) == "account_last4" {
-		// Somebody took the digits since they were looked up; the holder cannot be read in a failed transaction.
-		return nil, last4Taken(a, []id.ID{}).Because(err)
-	}
-	if err != nil {
+	if err := tx.Pipeline(ctx, save(tx, a, isNew)...); err != nil {
 		return nil, conflict(err)
 	}
 	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
@@ -174,7 +163,30 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	} else {
 		audit.Note(tx, audit.Updated, audit.Account, a.ID, before, a)
 	}
-	return one(ctx, tx, a.ID)
+	return Get(ctx, tx, a.ID)
+}
+
+// checkBanking refuses changed last digits that others have, and a changed currency that is not the one of the account at the bank. Nobody else
+// writes either meanwhile: those who do are alone in the team, or hold the account.
+func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) error {
+	if a.Banking == nil {
+		return nil
+	}
+	if digits := a.Banking.Last4; digits != nil && (was == nil || was.Last4 == nil || *was.Last4 != *digits) {
+		if err := tx.Exclusively(); err != nil {
+			return err
+		}
+		if err := CheckLast4(ctx, tx, Last4{Digits: *digits, AccountID: a.ID, Path: []any{"banking", "last4"}}); err != nil {
+			return err
+		}
+	}
+	if was == nil || was.Currency == a.Banking.Currency {
+		return nil
+	}
+	if other, err := fedInAnotherCurrency(ctx, tx, a); err != nil || !other {
+		return err
+	}
+	return apierr.BadRequest.At(apierr.IssueCurrencyMismatch.InBody("banking", "currency"))
 }
 
 type deleteInput struct {

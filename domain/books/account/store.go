@@ -19,6 +19,8 @@ const (
 	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
+		'connections', coalesce((select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,
+			'status', k.status)) from account_connection k where k.team_id = a.team_id and k.account_id = a.id), '[]'),
 		'bankRecords', ` + bank.CountsOfAccount + `,
 		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
 			(select coalesce(sum(m.debit - m.credit), 0) from ledger_month m
@@ -31,6 +33,9 @@ const (
 	categoryColumns = `id, name, classification, position, created_at`
 )
 
+// last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is attached to.
+const last4OutOfSync = "bankAccountLast4OutOfSync"
+
 // columns of an account with its banking told by the given expression.
 func columns(banking string) string {
 	return `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
@@ -42,12 +47,23 @@ func columns(banking string) string {
 		case when o.id is not null
 			then jsonb_build_object('id', o.id, 'name', o.name, 'uniqueRef', o.unique_ref, 'status', o.status) end as offset_account,
 		case when a.type = 'bank' then ` + banking + ` end as banking,
-		'[]'::jsonb as issues, a.created_at, a.updated_at`
+		coalesce((select jsonb_agg(jsonb_build_object('code', '` + last4OutOfSync + `', 'severity', 'warning', 'context',
+				jsonb_build_object('accountLast4', a.banking_last4, 'bankAccountLast4', k.last_digits, 'bankAccountIds', jsonb_build_array(k.id))))
+			from account_connection k where k.team_id = a.team_id and k.account_id = a.id and k.last_digits <> a.banking_last4), '[]') as issues, a.created_at, a.updated_at`
 }
 
-// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its records and balance.
+// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its connections, records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
-	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`,
+	return byID(ctx, tx, ids, "")
+}
+
+// Hold is ByID, and keeps the accounts from changing until the transaction ends.
+func Hold(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
+	return byID(ctx, tx, ids, " order by a.id for update of a")
+}
+
+func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID]Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`+locked,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
@@ -80,8 +96,8 @@ var sorts = page.Sorts{
 	{Name: "category", Expr: "c.position"},
 }
 
-// one reads an account as it is told to a caller.
-func one(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+// Get reads an account as it is told to a caller. It fails with apierr.NotFound.
+func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
 	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
 	found, err := db.One[Account](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
@@ -121,12 +137,6 @@ func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 		}
 	}
 	return k, nil
-}
-
-// last4Holders are the other bank accounts of the team with these last digits.
-func last4Holders(ctx context.Context, tx *db.Tx, a *Account) ([]id.ID, error) {
-	return db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and id <> @id order by id`,
-		db.Args{"team": tx.Team, "last4": a.Banking.Last4, "id": a.ID})
 }
 
 // save is the statements that write an account and the parts it plays.
@@ -171,6 +181,12 @@ func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 			Args: db.Args{"team": tx.Team, "id": a.ID, "parts": parts},
 		},
 	}
+}
+
+// fedInAnotherCurrency reports whether an account at a bank in another currency is attached to the account.
+func fedInAnotherCurrency(ctx context.Context, tx *db.Tx, a *Account) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from account_connection where team_id = @team and account_id = @id and currency <> @currency)`,
+		db.Args{"team": tx.Team, "id": a.ID, "currency": a.Banking.Currency})
 }
 
 func conflict(err error) error {

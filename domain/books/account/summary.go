@@ -79,7 +79,7 @@ func (s *sheet) args(tx *db.Tx, more db.Args) db.Args {
 }
 
 func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, error) {
-	a, err := one(ctx, tx, in.ID)
+	a, err := Get(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ func usesSQL() string {
 		union all select 12, 'assignments', true, true where exists (select from account_assignment where team_id = @team and account_id = @id)
 		union all select 13, 'offsetAccounts', true, false where exists (select from account where team_id = @team and offset_account_id = @id)
 		union all select 14, 'payoutAccounts', true, true where exists (select from contact where team_id = @team and payout_account_id = @id)
+		union all select 15, 'accountConnections', true, true where exists (select from account_connection where team_id = @team and account_id = @id)
 	) u order by n`
 }
 

@@ -115,6 +115,11 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 			db.Args{},
 			"bankRecords", false,
 		},
+		{
+			"account_connection", "id, account_id, name, currency, status, created_at, updated_at", "gen_random_uuid(), @account, 'Checking', 'usd', 'active', now(), now()",
+			db.Args{},
+			"accountConnections", true,
+		},
 	} {
 		test.args["account"] = account
 		x.Exec("insert into "+test.table+" (team_id, "+test.columns+") values (@team, "+test.values+")", test.args)

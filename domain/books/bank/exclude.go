@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// maxExcluded is how many records one request excludes or brings back.
+// maxExcluded is how many records one request excludes or brings back, attaches or detaches.
 const maxExcluded = 10_000
 
 // ErrTooManyRecords refuses to exclude or bring back more than maxExcluded records in one request (RSN-07).

@@ -36,6 +36,9 @@ const (
 			where n.team_id = a.team_id and n.account_id = a.id group by 1) made on made.bank_record_id = r.id
 		where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction')`
 
+	// LatestOfBankAccount is when the latest record of an account at a bank c came.
+	LatestOfBankAccount = `(select max(r.created_at) from bank_record r where r.team_id = c.team_id and r.bank_account_id = c.id)`
+
 	// Titles name the records with ids @ids, in the columns id and name.
 	Titles = `select id, concat_ws(' ', date, nullif(description, '')) as name from bank_record where team_id = @team and id = any(@ids)`
 )

@@ -18,6 +18,8 @@ func TestRecord(t *testing.T) {
 	w := newWorld(t)
 	made := w.deposit("1000", "2026-02-03", 700, true)
 	record := w.record("Payout", "1000", "2026-02-04", 1000)
+	w.Exec(`insert into account_connection (team_id, id, name, currency, status, created_at, updated_at) values (@team, @id, 'Checking', 'usd', 'detached', now(), now())`,
+		db.Args{"id": record})
 	w.Exec(`update bank_record set unique_ref = 'FIT-1', source = 'bankfeed', bank_account_id = @id, matched_by_bank_rule = @id where team_id = @team and id = @id`,
 		db.Args{"id": record})
 	w.reconcile(record, made, "1000", 700)

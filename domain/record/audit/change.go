@@ -41,7 +41,7 @@ var untold = []string{
 
 // secret are the fields whose values stay sealed, wherever in a view they are.
 var secret = map[string]bool{
-	"accountnumber": true, "routingnumber": true, "numbers": true, "iban": true, "last4": true, "routinglast4": true, "taxid": true,
+	"accountnumber": true, "routingnumber": true, "numbers": true, "iban": true, "last4": true, "lastdigits": true, "routinglast4": true, "taxid": true,
 	"taxidentifier": true, "credentials": true, "token": true, "accesstoken": true, "secret": true, "password": true, "hash": true, "apikey": true, "key": true,
 }
 

@@ -36,6 +36,7 @@ type Entity string
 // The types of records.
 const (
 	Account           Entity = "account"
+	AccountConnection Entity = "account-connection"
 	Adjustment        Entity = "adjustment"
 	APIKey            Entity = "api-key"
 	BankRecord        Entity = "bank-record"

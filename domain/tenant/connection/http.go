@@ -65,8 +65,8 @@ func endpoints(c Config) []api.Endpoint {
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
 			Errors: apierr.List{errBusy, errInUse},
-			Doc: "Without an outcome a connection over which payments were made is archived, and any other is deleted. Archiving is an operation. " +
-				"Fails with 423 for one that is being connected.",
+			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
+				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
 		}, del, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 			return archiveUnused(ctx, tx, started.Resource.ID)
@@ -248,15 +248,15 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 	if err != nil {
 		return nil, nil, err
 	}
-	if in.Outcome == "archive" || in.Outcome == "" && used.Payments {
+	if in.Outcome == "archive" || in.Outcome == "" && used.deletion() != nil {
 		if err := used.idle(); err != nil {
 			return nil, nil, err
 		}
 		n := work(operation.ConnectionArchive, archiveKind, in.ID)
 		return nil, &n, nil
 	}
-	if used.Payments {
-		return nil, nil, errInUse.With(apierr.InUse{LockReasons: []string{"payments"}, SuggestedOnLocked: apierr.Archive})
+	if held := used.deletion(); held != nil {
+		return nil, nil, errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
 	}
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, viewOf(c), nil)
 	return &api.None{}, nil, remove(ctx, tx, in.ID)

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -178,7 +179,9 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 	x := newWorld(t)
 	operations := func() int64 { return x.Get("/operations").Int("total") }
 	path := func(c id.ID) string { return "/connections/" + c.String() }
-	unused, used, busy := x.connect(nacha(nil)), x.connect(nacha(nil)), x.connect(x.remote(nil))
+	unused, used, busy, read := x.connect(nacha(nil)), x.connect(nacha(nil)), x.connect(x.remote(nil)), x.connect(nacha(nil))
+	x.Exec(`insert into account_connection (team_id, id, connection_id, provider_account_id, name, currency, status, created_at, updated_at)
+		values (@team, gen_random_uuid(), @connection, 'account-1', 'Checking', 'usd', 'detached', now(), now())`, db.Args{"connection": read})
 	x.pay(used, "paid")
 	x.pay(busy, "submitted")
 	before := operations()
@@ -190,6 +193,13 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 	if r := x.Delete(path(used)+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons.0") != "payments" ||
 		r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("refused with %s", r.Body)
+	}
+	if r := x.Delete(path(read)+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["accountConnections"]` ||
+		r.String("context.suggestedOnLocked") != "archive" {
+		t.Errorf("refused with %s", r.Body)
+	}
+	if r := x.Delete(path(read)).Want(202); r.String("type") != "connection-archive" {
+		t.Errorf("the outcome by default is %s", r.Body)
 	}
 	for _, query := range []string{"", "?outcome=archive"} {
 		if r := x.Delete(path(busy)+query).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons.0") != "paymentsUnderWay" {

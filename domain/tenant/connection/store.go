@@ -83,8 +83,13 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// usage is what refers to a connection: any payment keeps it from being deleted, one under way from being archived.
-type usage struct{ Payments, PaymentsUnderWay bool }
+// usage is what refers to a connection: any payment or account connection keeps it from being deleted, a payment under way from being archived.
+type usage struct{ Payments, PaymentsUnderWay, AccountConnections bool }
+
+// deletion lists what keeps a connection from being deleted.
+func (u usage) deletion() []string {
+	return apierr.Uses(apierr.Use{Holds: u.Payments, Name: "payments"}, apierr.Use{Holds: u.AccountConnections, Name: "accountConnections"})
+}
 
 // idle refuses what must not happen while a payment is under way.
 func (u usage) idle() error {
@@ -97,7 +102,8 @@ func (u usage) idle() error {
 func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	u, err := db.Get[usage](ctx, tx, `select
 		exists (select from payment where team_id = @team and connection_id = @id) as payments,
-		exists (select from payment where team_id = @team and connection_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted')) as payments_under_way`,
+		exists (select from payment where team_id = @team and connection_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted')) as payments_under_way,
+		exists (select from account_connection where team_id = @team and connection_id = @id) as account_connections`,
 		db.Args{"team": tx.Team, "id": connection})
 	if err != nil {
 		return u, fmt.Errorf("read what uses the connection: %w", err)

@@ -1,0 +1,184 @@
+package accountconnection
+
+import (
+	"errors"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/record/audit"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Fields are what can be set of an account connection; absent ones stay as they are, and null clears.
+type Fields struct {
+	Name       *string          `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"Required for a new one."`
+	LastDigits api.Opt[string]  `json:"lastDigits,omitzero" pattern:"^[0-9]{4}$"`
+	Type       api.Opt[string]  `json:"type,omitzero" minLength:"1" maxLength:"50" doc:"Kind of bank account, such as checking."`
+	Currency   *string          `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; by default that of the account it is attached to, else the team's."`
+	StartAt    api.Opt[day.Day] `json:"startAt,omitzero" doc:"First day that is read from the bank."`
+	AccountID  api.Opt[id.ID]   `json:"accountId,omitzero" doc:"The bank account of the chart to attach it to; null detaches."`
+	Mode       Mode             `json:"mode,omitempty" doc:"When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along."`
+}
+
+// draft is an account connection that is about to be made or changed.
+type draft struct {
+	AccountConnection
+
+	isNew  bool
+	before audit.View
+	was    AccountConnection
+	in     *Fields
+	path   []any // leads to the fields in the body
+}
+
+func (d *draft) at(code apierr.IssueCode, field string) apierr.Issue {
+	return code.InBody(d.path, field)
+}
+
+// attaches reports whether the account connection comes to an account, and leaves to whether it leaves one.
+func (d *draft) attaches() bool { return d.AccountID != nil && d.was.AccountID == nil }
+
+func (d *draft) leaves() bool { return d.AccountID == nil && d.was.AccountID != nil }
+
+// known is what a decision knows besides the account connections themselves.
+type known struct {
+	currency string // the team's
+	accounts map[id.ID]account.Account
+	// attached are the account connections by the account that they are attached to, with those that were decided on before.
+	attached map[id.ID]id.ID
+}
+
+// decide makes the changes, in their order, or refuses what the schema cannot see: of all faults of fields the issues together, else the first
+// refusal.
+func decide(drafts []*draft, k *known) error {
+	var faults *apierr.Error
+	for _, d := range drafts {
+		err := d.apply(k)
+		switch {
+		case err == nil:
+		case errors.Is(err, apierr.BadRequest) && faults == nil:
+			faults = apierr.From(err)
+		case errors.Is(err, apierr.BadRequest):
+			faults = faults.At(apierr.From(err).Issues()...)
+		default:
+			return err
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	return faults
+}
+
+func (d *draft) apply(k *known) error {
+	in := d.in
+	if d.isNew && in.Name == nil {
+		return apierr.BadRequest.At(d.at(apierr.IssueRequired, "name"))
+	}
+	if in.Name != nil {
+		d.Name = *in.Name
+	}
+	d.LastDigits, d.Type, d.StartAt = in.LastDigits.Or(d.LastDigits), in.Type.Or(d.Type), in.StartAt.Or(d.StartAt)
+	if in.Currency != nil {
+		currency, err := money.ParseCurrency(*in.Currency)
+		if err != nil {
+			return apierr.BadRequest.At(d.at(apierr.IssueCurrency, "currency"))
+		}
+		d.Currency = string(currency)
+	}
+	if in.Mode != "" && (!in.AccountID.Present || in.AccountID.Value != nil) {
+		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "mode"))
+	}
+	if err := d.place(k); err != nil {
+		return err
+	}
+	if d.Currency == "" {
+		d.Currency = k.currency
+	}
+	if d.Status != Gone {
+		d.Status = Detached
+		if d.AccountID != nil {
+			d.Status = Active
+		}
+	}
+	return nil
+}
+
+// place attaches the account connection, detaches it, or leaves it where it is. Rules RSN-02, RSN-33.
+func (d *draft) place(k *known) error {
+	wanted := d.in.AccountID.Or(d.AccountID)
+	switch {
+	case wanted == nil && d.AccountID == nil:
+		return nil
+	case wanted == nil:
+		delete(k.attached, *d.AccountID)
+		d.AccountID = nil
+		return nil
+	case d.AccountID != nil && *d.AccountID != *wanted:
+		return errAttached.With(Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+	}
+	a, exists := k.accounts[*wanted]
+	if !exists {
+		return apierr.BadRequest.At(d.at(apierr.IssueNotFound, "accountId"))
+	}
+	if d.AccountID == nil {
+		if err := d.mayAttach(&a, k); err != nil {
+			return err
+		}
+	}
+	if d.Currency == "" {
+		d.Currency = a.Banking.Currency
+	}
+	if d.Currency != a.Banking.Currency {
+		field := "currency"
+		if d.AccountID == nil {
+			field = "accountId"
+		}
+		return apierr.BadRequest.At(d.at(apierr.IssueCurrencyMismatch, field))
+	}
+	d.AccountID, k.attached[a.ID] = wanted, d.ID
+	return nil
+}
+
+// mayAttach refuses an account that nothing is attached to, or that has an account connection already.
+func (d *draft) mayAttach(a *account.Account, k *known) error {
+	other, taken := k.attached[a.ID]
+	switch {
+	case a.Type != account.TypeBank:
+		return account.ErrNotBank.At(d.at(apierr.IssueNotBankAccount, "accountId"))
+	case a.Status != account.Active:
+		return apierr.BadRequest.At(d.at(apierr.IssueAccountInactive, "accountId"))
+	case d.Status == Gone:
+		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "accountId"))
+	case taken:
+		return errAttached.With(Attached{AccountID: a.ID, AccountConnectionID: other}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+	}
+	return nil
+}
+
+// last4 are the digits that a change gives to somebody: to the account connection, or by it to the account that it comes to. Nil when it gives none.
+func (d *draft) last4(k *known) *account.Last4 {
+	if d.LastDigits == nil {
+		return nil
+	}
+	w := &account.Last4{Digits: *d.LastDigits, ConnectionID: d.ID}
+	if d.AccountID != nil {
+		w.AccountID = *d.AccountID
+	}
+	if d.was.LastDigits == nil || *d.was.LastDigits != *d.LastDigits {
+		w.Path = append(append([]any{}, d.path...), "lastDigits")
+		return w
+	}
+	if d.copies(k) {
+		return w
+	}
+	return nil
+}
+
+// copies reports whether the account takes over the digits, having none.
+func (d *draft) copies(k *known) bool {
+	return d.attaches() && d.LastDigits != nil && k.accounts[*d.AccountID].Banking.Last4 == nil
+}

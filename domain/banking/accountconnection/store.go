@@ -1,0 +1,174 @@
+package accountconnection
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/record/audit"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const columns = `c.id, c.connection_id, c.provider_account_id, c.name, c.last_digits, c.type, c.currency, c.account_id, c.start_at, c.status,
+	case when c.balance_at is not null
+		then jsonb_build_object('current', c.balance_current, 'available', c.balance_available, 'at', c.balance_at) end as balance,
+	` + bank.LatestOfBankAccount + ` as last_record_at, c.created_at, c.updated_at`
+
+// query is the list of all account connections.
+func query(tx *db.Tx) page.Query {
+	q := page.Query{
+		Columns: columns, From: "account_connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: sorts, Default: "createdAt", ID: "c.id",
+	}
+	q.Kept("account_connection")
+	return q
+}
+
+var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "createdAt", Expr: "c.created_at"}}
+
+func one(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, error) {
+	q := query(tx)
+	q.And("c.id = @id", db.Args{"id": connection})
+	found, err := db.One[AccountConnection](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read account connection: %w", err)
+	}
+	return &found, nil
+}
+
+// lock keeps account connections from changing until the transaction ends and reads them; ids that name none are absent.
+func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnection, error) {
+	rows, err := db.Select[AccountConnection](ctx, tx, `select `+columns+` from account_connection c where c.team_id = @team and c.id = any(@ids::uuid[])
+		order by c.id for update`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("lock account connections: %w", err)
+	}
+	out := make(map[id.ID]AccountConnection, len(rows))
+	for i := range rows {
+		out[rows[i].ID] = rows[i]
+	}
+	return out, nil
+}
+
+// write decides about account connections that are held and keeps them, with what follows from attaching and detaching. It fails with the refusals
+// of decide, account.CheckLast4, bank.Attach and bank.Detach.
+func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	k, err := load(ctx, tx, drafts)
+	if err != nil {
+		return err
+	}
+	if err := decide(drafts, k); err != nil {
+		return err
+	}
+	var wanted []account.Last4
+	for _, d := range drafts {
+		if w := d.last4(k); w != nil {
+			wanted = append(wanted, *w)
+		}
+	}
+	if err := account.CheckLast4(ctx, tx, wanted...); err != nil {
+		return err
+	}
+	if err := save(ctx, tx, drafts, wanted); err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		if err := d.follow(ctx, tx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads and holds what the changes name.
+func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
+	k := &known{attached: map[id.ID]id.ID{}}
+	ids := []id.ID{}
+	for _, d := range drafts {
+		for _, a := range []*id.ID{d.AccountID, d.in.AccountID.Value} {
+			if a != nil {
+				ids = append(ids, *a)
+			}
+		}
+	}
+	type pair struct{ ID, AccountID id.ID }
+	var err error
+	if k.accounts, err = account.Hold(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	// The accounts are held by now, so that nothing else is attached to them meanwhile.
+	attached, err := db.Select[pair](ctx, tx, `select id, account_id from account_connection where team_id = @team and account_id = any(@accounts::uuid[])`,
+		db.Args{"team": tx.Team, "accounts": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read what is attached to accounts: %w", err)
+	}
+	for _, p := range attached {
+		k.attached[p.AccountID] = p.ID
+	}
+	if k.currency, err = db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team}); err != nil {
+		return nil, fmt.Errorf("read the team's currency: %w", err)
+	}
+	return k, nil
+}
+
+// save keeps account connections: changed ones by one statement, so that they can trade digits, then new ones. Digits that somebody else has taken
+// since they were looked up are looked up again, to name the holder.
+func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
+	changed, made := []AccountConnection{}, []AccountConnection{}
+	for _, d := range drafts {
+		if d.isNew {
+			made = append(made, d.AccountConnection)
+		} else {
+			changed = append(changed, d.AccountConnection)
+		}
+	}
+	const rows = `jsonb_to_recordset(@rows) as x (id uuid, name text, "lastDigits" text, type text, currency text, "accountId" uuid, "startAt" date, status text)`
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		return tx.Pipeline(ctx,
+			db.Stmt{SQL: `update account_connection c set name = x.name, last_digits = x."lastDigits", type = x.type, currency = x.currency, account_id = x."accountId",
+					start_at = x."startAt", status = x.status, updated_at = @now
+				from ` + rows + ` where c.team_id = @team and c.id = x.id`, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": changed}},
+			db.Stmt{
+				SQL: `insert into account_connection (team_id, id, name, last_digits, type, currency, account_id, start_at, status, created_at, updated_at)
+				select @team, x.id, x.name, x."lastDigits", x.type, x.currency, x."accountId", x."startAt", x.status, @now, @now from ` + rows,
+				Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": made},
+			},
+		)
+	})
+	if db.Constraint(err) == "account_connection_last_digits" {
+		if taken := account.CheckLast4(ctx, tx, wanted...); taken != nil {
+			return taken
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write account connections: %w", err)
+	}
+	return nil
+}
+
+// follow does what a change of one account connection means to its account and its bank records, and tells of it.
+func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
+	switch {
+	case d.copies(k):
+		err = account.CopyLast4(ctx, tx, *d.AccountID, *d.LastDigits)
+	case d.leaves() && d.in.Mode == DetachHistory:
+		err = bank.Detach(ctx, tx, d.ID, *d.was.AccountID)
+	}
+	if err == nil && d.attaches() {
+		err = bank.Attach(ctx, tx, d.ID, *d.AccountID)
+	}
+	if err != nil {
+		return err
+	}
+	what, before := audit.Created, any(nil)
+	if !d.isNew {
+		what, before = audit.Updated, d.before
+	}
+	audit.Note(tx, what, audit.AccountConnection, d.ID, before, d.AccountConnection, audit.Ref(audit.RoleConnection, audit.Connection, d.ConnectionID),
+		audit.Ref(audit.RoleAccount, audit.Account, d.was.AccountID), audit.Ref(audit.RoleAccount, audit.Account, d.AccountID))
+	return nil
+}
