@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
@@ -86,8 +87,9 @@ func Parts(o External, c Config) parts.Part {
 		payments.Part(),
 		ledger.Part(),
 		journal.Part(),
-		bank.Part(),
+		bank.Part(rule.Meet),
 		accountconnection.Part(),
+		rule.Part(),
 		layout.Part(),
 		statement.Part(links),
 		historic.Part(),

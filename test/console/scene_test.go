@@ -50,6 +50,10 @@ func (o *office) scene() scene {
 	kept, changed := stay(house, "2026-01-1"), stay(barn, "2026-02-1")
 	management := fee("Management of houses")
 	bill := object{"type": "expense", "date": "2026-01-20", "lines": array{object{"accountId": account("5200"), "amount": 5000, "listingId": house}}}
+	hardware := post("/bank-rules", object{
+		"name": "Hardware", "transactionType": "expense", "conditions": array{object{"type": "description", "operator": "contains", "value": "depot"}},
+		"lines": array{object{"splitMode": "remainder", "accountId": account("5200")}},
+	})
 	lines := array{object{"accountId": account("5200"), "centTotal": 5000}, object{"accountId": account("2200"), "centTotal": -5000}}
 	linked := o.call("POST", "/connections", object{
 		"appId": "nacha", "name": "Bank", "settings": object{
@@ -71,7 +75,7 @@ func (o *office) scene() scene {
 	return scene{
 		paths: map[string]string{
 			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"),
-			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/connections": bank, "/contacts": ben,
+			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/bank-rules": hardware, "/connections": bank, "/contacts": ben,
 			"/general-ledger/journals": post("/general-ledger/journals", object{"date": "2026-02-01", "lines": lines}),
 			"/listings":                barn, "/listings/ownership-periods": period(barn), "/operations": operation,
 			"/recurring-fees": fee("Management of barns"), "/recurring-fees/listing-periods": post("/recurring-fees/listing-periods", object{"recurringFeeId": management, "listingId": barn}),

@@ -58,6 +58,17 @@ func newBooks(t *testing.T) *books {
 			values (@team, @id, case when @linked::boolean then @account::uuid end, @date, 100, case when not @linked::boolean then 'usd' end, 'Movement', now(), now())`,
 			db.Args{"id": record, "account": account, "date": day, "linked": i == 0})
 	}
+	for i, kind := range []string{"expense", "deposit"} {
+		body := world.Object{
+			"name": "Rule " + strconv.Itoa(i), "priority": i, "transactionType": kind, "mode": []string{"suggest", "auto"}[i],
+			"conditions": world.Array{world.Object{"type": "description", "operator": "contains", "value": "x"}},
+			"lines":      world.Array{world.Object{"splitMode": "remainder", "accountId": w.Account([]string{"5200", "4000"}[i]), "listingId": []id.ID{villa.ID, hut.ID}[i]}},
+		}
+		if i == 0 {
+			body["vendorContactId"] = ann
+		}
+		w.Post("/bank-rules", body).Want(201)
+	}
 	w.Work()
 	return &books{w, map[string]string{
 		"/account-connections accountIds": w.Account("1000").String(), "/bank-records accountIds": w.Account("1000").String(), "/recurring-fees accountIds": w.Account("4100").String(),

@@ -10,6 +10,7 @@ import (
 
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/world"
 )
 
 var (
@@ -23,15 +24,15 @@ func TestNothingIsReadByGoingThroughATable(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	asked := map[string]string{} // the request, by statement
-	ask := func(path string) *apitest.Response {
-		answer := b.Get(path)
+	note := func(request string, answer *apitest.Response) *apitest.Response {
 		for _, sql := range answer.Sent.Statements {
-			if strings.HasPrefix(sql, "select ") || strings.HasPrefix(sql, "with ") {
-				asked[sql] = path
+			if sql = strings.TrimSpace(sql); strings.HasPrefix(sql, "select ") || strings.HasPrefix(sql, "with ") {
+				asked[sql] = request
 			}
 		}
 		return answer
 	}
+	ask := func(path string) *apitest.Response { return note("GET "+path, b.Get(path)) }
 	singles := 0
 	for _, p := range promises {
 		page := ask(p.path + "?limit=50").Want(200)
@@ -39,12 +40,15 @@ func TestNothingIsReadByGoingThroughATable(t *testing.T) {
 			singles++
 		}
 	}
+	for _, body := range []world.Object{{"dateRange": "2026"}, {"dateRange": "2026", "accountIds": world.Array{b.Account("1000")}}} {
+		note("POST /bank-rules/preview", b.Post("/bank-rules/preview", body).Want(200))
+	}
 	if singles < 8 {
 		t.Errorf("only %d single resources were read", singles)
 	}
-	for sql, path := range asked {
+	for sql, request := range asked {
 		if tables := scansOf(t, b.Team, sql); len(tables) > 0 {
-			t.Errorf("GET %s goes through %v:\n%s", path, tables, sql)
+			t.Errorf("%s goes through %v:\n%s", request, tables, sql)
 		}
 	}
 }

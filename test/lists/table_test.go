@@ -38,6 +38,10 @@ var promises = []promise{
 		others: "reconcileStatus matchedByBankRule includeBalanceRecords includeMatchingTransactions hasMatchingTransactions reservationLineFilter status search " +
 			"uniqueRefs includeMatchingRules",
 	},
+	{
+		path: "/bank-rules", ids: "ids", refs: "accountIds listingIds", nullable: "contactIds", sorts: "priority name createdAt updatedAt",
+		others: "status mode transactionType search include",
+	},
 	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", few: true},
 	{path: "/contacts", ids: "ids", sorts: "name email createdAt", others: "type status search uniqueRefs include"},
 	{path: "/general-ledger/historical", sorts: "createdAt", few: true},
@@ -92,7 +96,7 @@ var promises = []promise{
 // apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over teams. Their own tests
 // hold them to paging.
 var apart = []string{
-	"/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
+	"/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
 	"/statements/{id}/owner-links", "/team/books-closings", "/teams",

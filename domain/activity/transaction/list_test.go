@@ -123,7 +123,7 @@ func TestListFiltersOfState(t *testing.T) {
 	attached := add("attached", w.expense("2026-06-10", 90))
 	w.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and source_id = @id and party = 'owners'`,
 		db.Args{"statement": w.id(), "id": attached})
-	rule := w.id()
+	rule := fixture.BankRule(w.Team, "Rule")
 	w.reconcile(late, "1010", &rule)
 	w.reconcile(open, "1010", nil)
 

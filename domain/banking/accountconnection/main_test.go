@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/platform/apitest"
@@ -29,7 +30,7 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	all := parts.Join(account.Part(nil), bank.Part(), accountconnection.Part())
+	all := parts.Join(account.Part(nil), bank.Part(rule.Meet), accountconnection.Part())
 	return &book{apitest.New(t, apitest.Config{Endpoints: all.Endpoints}), t}
 }
 

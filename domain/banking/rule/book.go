@@ -82,12 +82,12 @@ func (p *Pass) Decide(r *Record) Decision {
 	case r.Reconciled:
 		return Decision{Reason: RecordReconciled}
 	}
-	d := Decision{Reason: NoRule}
-	p.each(r, func(c *compiled) bool {
-		d.Rule = c.Rule
-		d.Transaction, d.Reason = c.book(r)
-		return false
-	})
+	c := p.first(r)
+	if c == nil {
+		return Decision{Reason: NoRule}
+	}
+	d := Decision{Rule: c.Rule}
+	d.Transaction, d.Reason = c.book(r)
 	return d
 }
 

@@ -52,7 +52,7 @@ func (Operator) Enum() []string {
 type Condition struct {
 	Type     Field    `json:"type"`
 	Operator Operator `json:"operator" doc:"amount: equals, notEquals, greaterThan, lessThan, between; the others: equals, notEquals, contains, notContains, startsWith, endsWith."`
-	Value    string   `json:"value" doc:"A text, or cents without a sign, for between a range such as 1000...2000."`
+	Value    string   `json:"value" maxLength:"255" doc:"A text, or cents without a sign, for between a range such as 1000...2000."`
 }
 
 // operators are those of a field; none for a field that does not exist.
@@ -92,6 +92,10 @@ func (c Condition) compiled() test {
 type facts struct {
 	description, reference string
 	amount                 money.Cents
+}
+
+func factsOf(r *Record) facts {
+	return facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
 }
 
 func (f *facts) text(field Field) string {
@@ -138,6 +142,18 @@ func (t *test) holdsFor(amount money.Cents) bool {
 	case Contains, NotContains, StartsWith, EndsWith:
 	}
 	return false
+}
+
+// Holding are the places of the rule's conditions that hold for a record, from 0.
+func (r *Rule) Holding(record *Record) []int {
+	f := factsOf(record)
+	places := []int{}
+	for i, c := range r.Conditions {
+		if t := c.compiled(); t.holds(&f) {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // key is something that a record has when a condition holds: three bytes of a text, or an amount.

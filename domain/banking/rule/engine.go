@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
-	"stayledger/platform/plain"
 )
 
 // Engine decides about records by a set of rules. It does not change, and any number of passes can use it at once.
@@ -190,13 +189,22 @@ func (p *Pass) Matching(r *Record) []*Rule {
 	return rules
 }
 
+// first is the rule that takes a record; nil when it meets none.
+func (p *Pass) first(r *Record) (taker *compiled) {
+	p.each(r, func(c *compiled) bool {
+		taker = c
+		return false
+	})
+	return taker
+}
+
 // each calls a function with the rules that a record meets, in order, until it has enough.
 func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	if r.Amount == 0 {
 		return
 	}
 	p.record++
-	p.facts = facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
+	p.facts = factsOf(r)
 	p.find()
 	sets := &p.others
 	if own := p.accounts[r.AccountID]; own != nil {

@@ -1,9 +1,11 @@
-// Package rule decides what bank rules make of bank records.
+// Package rule owns bank rules, and decides what they make of bank records.
 //
-// A rule says which records it takes and how their money is booked. Everything here is a pure function of rules and records: Check says what is wrong
-// with a rule, Compile makes an engine of rules, and a Pass of it decides about records. Of the active rules that a record meets, the first by
-// priority takes it, whether or not it can book it, so that a rule never does what a rule before it was meant to do. The lines of a booking add up to
-// the record to the cent.
+// A rule says which records it takes and how their money is booked. Deciding is a pure function of rules and records: Check says what is wrong with a
+// rule, Compile makes an engine of rules, and a Pass of it decides about records. Of the active rules that a record meets, the first by priority takes
+// it, whether or not it can book it, so that a rule never does what a rule before it was meant to do. The lines of a booking add up to the record to
+// the cent.
+//
+// Only what Check finds right is stored. What a rule names can vanish later: the rule tells so (Stored.Issues), and the others go on.
 package rule
 
 import (
@@ -13,6 +15,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -81,8 +84,8 @@ type Rule struct {
 	Priority            int              `json:"priority" doc:"The lowest comes first; of equal ones the older rule."`
 	TransactionType     transaction.Type `json:"transactionType" enum:"deposit,expense" doc:"A deposit takes money in, an expense money out."`
 	Mode                Mode             `json:"mode" doc:"auto applies the rule to new records, suggest leaves it to a person."`
-	MatchMode           MatchMode        `json:"matchMode"`
-	Conditions          []Condition      `json:"conditions"`
+	MatchMode           MatchMode        `json:"matchMode" doc:"Whether all conditions have to hold, or any of them is enough."`
+	Conditions          []Condition      `json:"conditions" doc:"What a record has to be like."`
 	DescriptionOverride *string          `json:"descriptionOverride" doc:"Description of the transaction; null takes that of the record."`
 	UsePriorMonthEnd    bool             `json:"usePriorMonthEnd" doc:"Expenses only: the cost is booked on the last day of the month before the record, and paid on the day of the record."`
 	Version             int              `json:"version" doc:"Grows with every change."`
@@ -94,17 +97,19 @@ type Rule struct {
 // Line is a part of what a rule books.
 type Line struct {
 	ID                  id.ID                    `json:"id"`
-	SortOrder           int                      `json:"sortOrder"`
+	SortOrder           int                      `json:"sortOrder" doc:"Place among the lines, the lowest first."`
 	SplitMode           SplitMode                `json:"splitMode" doc:"fixed lines take their amounts first, percentage lines their parts of what these leave, and the remainder line the rest."`
 	FixedCentAmount     *money.Cents             `json:"fixedCentAmount" doc:"Cents of a fixed line; a negative one is a deduction."`
 	PercentageBps       *money.Rate              `json:"percentageBps" doc:"Parts per 100000 of a percentage line."`
 	Assignment          *account.Assignment      `json:"assignment" doc:"Names the account by its assignment."`
 	AccountID           *id.ID                   `json:"accountId"`
+	Account             *account.Ref             `json:"account,omitempty" doc:"The account of accountId; absent when there is none, or it is gone."`
 	Party               *ledger.Party            `json:"party" doc:"Null: by account and listing."`
 	ListingID           *id.ID                   `json:"listingId"`
+	Listing             *listing.NameRef         `json:"listing,omitempty" doc:"Absent when there is none, or it is gone."`
 	TaxRateID           *id.ID                   `json:"taxRateId" doc:"Tax on the amount; expenses only."`
 	TaxBehavior         *transaction.TaxBehavior `json:"taxBehavior" enum:"included,excluded"`
-	DescriptionOverride *string                  `json:"descriptionOverride"`
+	DescriptionOverride *string                  `json:"descriptionOverride" doc:"Description of the transaction's line."`
 	Markup              *Markup                  `json:"markup" doc:"Expenses that an owner bears only."`
 }
 

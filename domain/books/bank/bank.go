@@ -85,8 +85,8 @@ type Balance struct {
 	Correction *money.Cents `json:"correction" doc:"What current differs by from the balance stated before, or the account's opening, with the movements since; null for the first."`
 }
 
-// Rule is a bank rule that a record meets.
-type Rule struct {
+// RuleRef is a bank rule that a record meets.
+type RuleRef struct {
 	ID   id.ID  `json:"id"`
 	Name string `json:"name"`
 }
@@ -112,5 +112,5 @@ type Record struct {
 	UpdatedAt         day.Instant     `json:"updatedAt"`
 
 	MatchingTransactions []Transaction `json:"matchingTransactions,omitzero" db:"-" doc:"Transactions that would make up what is open of the record, the nearest in time first, at most 25. In lists only on request."`
-	MatchingRules        []Rule        `json:"matchingRules,omitzero" db:"-" doc:"Active bank rules that the record meets. In lists only on request."`
+	MatchingRules        []RuleRef     `json:"matchingRules,omitzero" db:"-" doc:"Active bank rules that the record meets. In lists only on request."`
 }

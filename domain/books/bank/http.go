@@ -11,20 +11,26 @@ import (
 	"stayledger/platform/page"
 )
 
+// MeetRules gives records the bank rules that they meet. Package rule, which comes after this one, knows how.
+type MeetRules func(ctx context.Context, tx *db.Tx, records []Record) error
+
+// reads are the reads of bank records.
+type reads struct{ meet MeetRules }
+
 // endpoints are the routes of bank records.
-func endpoints() []api.Endpoint {
+func (r reads) endpoints() []api.Endpoint {
 	const tag = "Bank records"
-	reads := []string{"bank:read"}
+	scopes := []string{"bank:read"}
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/bank-records", ID: "listBankRecords", Tag: tag, Summary: "List bank records", Scopes: reads,
+			Method: "GET", Path: "/bank-records", ID: "listBankRecords", Tag: tag, Summary: "List bank records", Scopes: scopes,
 			Doc: "Movements, and with includeBalanceRecords the balances that banks stated. A matching transaction moves what is open of the record on the same" +
 				" account in the same currency and is reconciled with no record of the account. Fails with 400 for a dateRange or an amount that is none.",
-		}, list),
+		}, r.list),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/bank-records/{id}", ID: "getBankRecord", Tag: tag, Summary: "Read a bank record", Scopes: reads,
+			Method: "GET", Path: "/bank-records/{id}", ID: "getBankRecord", Tag: tag, Summary: "Read a bank record", Scopes: scopes,
 			Doc: "With matching transactions of at most 7 days before and after.",
-		}, get),
+		}, r.get),
 	}
 }
 
@@ -41,32 +47,26 @@ type listInput struct {
 	IncludeMatchingRules bool `query:"includeMatchingRules" doc:"With matchingRules."`
 }
 
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
+func (r reads) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
 	found, err := page.List[Record](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+	var works []db.Work
 	if in.IncludeMatchingRules {
-		noRules(found.Data)
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return r.meet(ctx, tx, found.Data) })
 	}
 	if listed, days := in.matches(); listed {
-		err = match(ctx, tx, found.Data, days)
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, found.Data, days) })
 	}
-	return found, err
-}
-
-// noRules says of records that they meet no bank rule: teams have none.
-func noRules(records []Record) {
-	for i := range records {
-		records[i].MatchingRules = []Rule{}
-	}
+	return found, tx.Together(ctx, works...)
 }
 
 type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
+func (r reads) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 	q := query(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})
 	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
@@ -74,6 +74,7 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 		return nil, fmt.Errorf("read bank record: %w", err)
 	}
 	all := []Record{found}
-	noRules(all)
-	return &all[0], match(ctx, tx, all, usualDays)
+	return &all[0], tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, all, usualDays) },
+		func(ctx context.Context, tx *db.Tx) error { return r.meet(ctx, tx, all) })
 }

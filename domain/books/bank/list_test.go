@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 // Proves: PAG-33, PAG-34, PAG-35.
@@ -18,7 +19,7 @@ func TestFilters(t *testing.T) {
 	w.stated("e", "1000", "2026-02-01", 1000)
 	w.reconcile(a, of, "1000", 500)
 	w.reconcile(b, other, "1000", -100)
-	w.Exec(`update bank_record set matched_by_bank_rule = @rule, unique_ref = 'Ref_1' where team_id = @team and id = @id`, db.Args{"id": b, "rule": w.id()})
+	w.Exec(`update bank_record set matched_by_bank_rule = @rule, unique_ref = 'Ref_1' where team_id = @team and id = @id`, db.Args{"id": b, "rule": fixture.BankRule(w.Team, "Rule")})
 	w.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": d})
 	feed := w.id()
 	w.Exec(`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)

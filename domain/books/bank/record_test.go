@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/test/fixture"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -18,15 +19,16 @@ func TestRecord(t *testing.T) {
 	w := newWorld(t)
 	made := w.deposit("1000", "2026-02-03", 700, true)
 	record := w.record("Payout", "1000", "2026-02-04", 1000)
+	rule := fixture.BankRule(w.Team, "Rule")
 	w.Exec(`insert into account_connection (team_id, id, name, currency, status, created_at, updated_at) values (@team, @id, 'Checking', 'usd', 'detached', now(), now())`,
 		db.Args{"id": record})
-	w.Exec(`update bank_record set unique_ref = 'FIT-1', source = 'bankfeed', bank_account_id = @id, matched_by_bank_rule = @id where team_id = @team and id = @id`,
-		db.Args{"id": record})
+	w.Exec(`update bank_record set unique_ref = 'FIT-1', source = 'bankfeed', bank_account_id = @id, matched_by_bank_rule = @rule where team_id = @team and id = @id`,
+		db.Args{"id": record, "rule": rule})
 	w.reconcile(record, made, "1000", 700)
 	got := w.Get("/bank-records/" + record.String()).Want(200)
 	for path, want := range map[string]string{
 		"id": record.String(), "uniqueRef": "FIT-1", "date": "2026-02-04", "status": "active", "description": "Payout", "source": "bankfeed", "type": "transaction",
-		"accountId": w.accounts["1000"].String(), "bankAccountId": record.String(), "matchedByBankRule": record.String(), "currency": "usd",
+		"accountId": w.accounts["1000"].String(), "bankAccountId": record.String(), "matchedByBankRule": rule.String(), "currency": "usd",
 		"reconciliation.status": "underpaid", "reconciliation.transactions.0.id": made.String(), "reconciliation.transactions.0.type": "deposit",
 		"reconciliation.transactions.0.date": "2026-02-03", "reconciliation.transactions.0.description": "2026-02-03",
 	} {

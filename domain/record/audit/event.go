@@ -40,6 +40,7 @@ const (
 	Adjustment        Entity = "adjustment"
 	APIKey            Entity = "api-key"
 	BankRecord        Entity = "bank-record"
+	BankRule          Entity = "bank-rule"
 	Category          Entity = "category"
 	Connection        Entity = "connection"
 	Contact           Entity = "contact"

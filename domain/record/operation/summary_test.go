@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
@@ -16,19 +17,20 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // embedding are the lists that can show operations, by path.
 var embedding = map[string]operation.ResourceType{
 	"/contacts": operation.Contact, "/listings": operation.Listing, "/reservations": operation.Reservation,
-	"/transactions": operation.Transaction, "/statements": operation.Statement,
+	"/transactions": operation.Transaction, "/statements": operation.Statement, "/bank-rules": operation.BankRule,
 }
 
 // newLists is a team that has at least two rows in each of these lists.
 func newLists(t *testing.T) (*toy, house) {
 	t.Helper()
 	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.Part(nil).Endpoints, reservation.Part().Endpoints,
-		transaction.Part().Endpoints, statement.Part().Endpoints)
+		transaction.Part().Endpoints, statement.Part().Endpoints, rule.Part().Endpoints)
 	x := &toy{Team: apitest.New(t, apitest.Config{Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 	h := x.house()
 	x.house()
@@ -38,6 +40,7 @@ func newLists(t *testing.T) (*toy, house) {
 	x.Exec(`insert into account (team_id, id, name, type, category_id, banking_category, created_at, updated_at)
 		values (@team, @id, 'Bank', 'bank', @category, 'trust', now(), now())`, db.Args{"id": bank, "category": category})
 	for range 2 {
+		fixture.BankRule(x.Team, "Rule")
 		v := id.New(x.DB.Now())
 		x.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
 			values (@team, @id, @ref, 'deposit', '2026-02-01', 'usd', @bank, 100, now(), now())`, db.Args{"id": v, "ref": v.ShortRef(), "bank": bank})
@@ -59,7 +62,7 @@ func TestListsEmbedOperations(t *testing.T) {
 			of := string(of)
 			resource := object{"type": of, "id": plain.ID("data.0.id"), "role": "target"}
 			source := object{"type": of, "id": plain.ID("data.0.id"), "role": "source"}
-			namesake := object{"type": "bank-rule", "id": plain.ID("data.0.id"), "role": "target"}
+			namesake := object{"type": "flow", "id": plain.ID("data.0.id"), "role": "target"}
 			x.start(object{"type": "export", "primary": resource, "resources": []object{resource, source}, "tasks": []object{{}}})
 			x.start(object{"type": "export", "resources": []object{source}, "tasks": []object{{}}})
 			x.start(object{"type": "export", "resources": []object{resource}, "tasks": []object{{"refuse": true}}})
@@ -89,7 +92,11 @@ func TestListsEmbedOperations(t *testing.T) {
 
 			x.Get(path+"?include=foo").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "include")
 			x.Get(path+"?include=operations,foo").WantError(apierr.CodeBadRequest, "")
-			reader := x.As([]string{of + "s:read"}, nil)
+			scope := of + "s:read"
+			if path == "/bank-rules" {
+				scope = "bank:read"
+			}
+			reader := x.As([]string{scope}, nil)
 			reader.Get(path).Want(200)
 			refused := reader.Get(path+"?include=operations").WantError(apierr.CodeForbidden, "")
 			if refused.String("context.requiredScopes.0") != "operations:read" {

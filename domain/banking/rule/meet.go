@@ -1,0 +1,47 @@
+package rule
+
+import (
+	"context"
+
+	"stayledger/domain/books/bank"
+	"stayledger/platform/db"
+)
+
+// sound are the rules that an engine can be made of: one that is broken does not take the others down.
+func sound(rules []Stored) []Rule {
+	var out []Rule
+	for i := range rules {
+		if len(Check(&rules[i].Rule)) == 0 {
+			out = append(out, rules[i].Rule)
+		}
+	}
+	return out
+}
+
+// Meet gives bank records the active rules that they meet, in the order in which these take records. What state a record is in makes no difference.
+func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
+	stored, err := rulesOf(ctx, tx, "r.status = 'active'", nil)
+	if err != nil {
+		return err
+	}
+	engine, err := Compile(sound(stored))
+	if err != nil {
+		return err
+	}
+	pass := engine.Pass()
+	for i := range records {
+		b := &records[i]
+		b.MatchingRules = []bank.RuleRef{}
+		r := Record{ID: b.ID, Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, Status: b.Status, Type: b.Type}
+		if b.AccountID != nil {
+			r.AccountID = *b.AccountID
+		}
+		if b.UniqueRef != nil {
+			r.Reference = *b.UniqueRef
+		}
+		for _, met := range pass.Matching(&r) {
+			b.MatchingRules = append(b.MatchingRules, bank.RuleRef{ID: met.ID, Name: met.Name})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package rule
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/finding"
+	"stayledger/platform/id"
+)
+
+// named are the records that rules name, as far as the team has them.
+type named struct {
+	accounts map[id.ID]namedRow
+	contacts map[id.ID]namedRow
+	listings map[id.ID]namedRow
+	rates    map[id.ID]namedRow
+	assigned map[account.Assignment]id.ID
+}
+
+type namedRow struct {
+	Kind string
+	ID   id.ID
+	Code *string
+	Name string
+	// Type and Status are those of an account.
+	Type, Status string
+}
+
+// namesOf reads what rules name.
+func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
+	args := db.Args{"team": tx.Team, "accounts": []id.ID{}, "contacts": []id.ID{}, "listings": []id.ID{}, "rates": []id.ID{}}
+	add := func(name string, ids ...*id.ID) {
+		for _, v := range ids {
+			if v != nil {
+				args[name] = append(args[name].([]id.ID), *v) //nolint:errcheck,forcetypeassert // made so above
+			}
+		}
+	}
+	for _, r := range rules {
+		add("contacts", r.VendorContactID)
+		for i := range r.AccountIDs {
+			add("accounts", &r.AccountIDs[i])
+		}
+		for i := range r.Lines {
+			l := &r.Lines[i]
+			add("accounts", l.AccountID)
+			add("listings", l.ListingID)
+			add("rates", l.TaxRateID)
+			if l.Markup != nil {
+				add("rates", l.Markup.TaxRateID)
+			}
+		}
+	}
+	n := &named{accounts: map[id.ID]namedRow{}, contacts: map[id.ID]namedRow{}, listings: map[id.ID]namedRow{}, rates: map[id.ID]namedRow{}}
+	var rows []namedRow
+	err := tx.Together(ctx, db.Load(&n.assigned, account.Assigned), func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[namedRow](ctx, tx, `
+			select 'account' as kind, id, code, name, type, status from account where team_id = @team and id = any(@accounts)
+			union all select 'contact', id, null, name, '', '' from contact where team_id = @team and id = any(@contacts)
+			union all select 'listing', id, null, name, '', '' from listing where team_id = @team and id = any(@listings)
+			union all select 'rate', id, null, name, '', '' from tax_rate where team_id = @team and id = any(@rates)`, args)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what bank rules name: %w", err)
+	}
+	for _, row := range rows {
+		map[string]map[id.ID]namedRow{"account": n.accounts, "contact": n.contacts, "listing": n.listings, "rate": n.rates}[row.Kind][row.ID] = row
+	}
+	return n, nil
+}
+
+// lack is something that keeps a rule from booking, though Check finds nothing wrong with it.
+type lack struct {
+	code apierr.IssueCode
+	path []any
+	id   id.ID
+}
+
+// lacks are the references of a rule that lead to nothing, or to what is of no use there.
+func (n *named) lacks(r *Rule) []lack {
+	var out []lack
+	refuse := func(code apierr.IssueCode, of id.ID, path ...any) { out = append(out, lack{code, path, of}) }
+	exists := func(rows map[id.ID]namedRow, of *id.ID, path ...any) {
+		if of == nil {
+			return
+		}
+		if _, known := rows[*of]; !known {
+			refuse(apierr.IssueNotFound, *of, path...)
+		}
+	}
+	exists(n.contacts, r.VendorContactID, "vendorContactId")
+	for i, a := range r.AccountIDs {
+		if code := n.notBank(a); code != "" {
+			refuse(code, a, "accountIds", i)
+		}
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		if code := n.closed(l); code != "" {
+			refuse(code, *l.AccountID, "lines", i, "accountId")
+		}
+		exists(n.listings, l.ListingID, "lines", i, "listingId")
+		exists(n.rates, l.TaxRateID, "lines", i, "taxRateId")
+		if l.Markup != nil {
+			exists(n.rates, l.Markup.TaxRateID, "lines", i, "markup", "taxRateId")
+		}
+	}
+	return out
+}
+
+// notBank says why no record is of an account; empty for a bank account.
+func (n *named) notBank(of id.ID) apierr.IssueCode {
+	switch a, known := n.accounts[of]; {
+	case !known:
+		return apierr.IssueNotFound
+	case a.Type != "bank":
+		return apierr.IssueNotBankAccount
+	}
+	return ""
+}
+
+// closed says why nothing is booked on the account that a line names; empty when it is open, and when none is named.
+func (n *named) closed(l *Line) apierr.IssueCode {
+	if l.AccountID == nil {
+		return ""
+	}
+	a, known := n.accounts[*l.AccountID]
+	switch {
+	case !known:
+		return apierr.IssueNotFound
+	case a.Type == "nonPosting":
+		return apierr.IssueNonPostingAccount
+	case a.Status == "inactive":
+		return apierr.IssueAccountInactive
+	case l.Assignment != nil && !n.assigned[*l.Assignment].IsZero() && n.assigned[*l.Assignment] != *l.AccountID:
+		return apierr.IssueAssignmentMismatch
+	}
+	return ""
+}
+
+// findings are all that keeps a rule from booking: what is wrong with it by itself, what it names, and parts that no account has been given.
+func (n *named) findings(r *Rule) []finding.Finding {
+	out := []finding.Finding{}
+	for _, issue := range Check(r) {
+		out = append(out, finding.Finding{Code: string(issue.Code), Severity: finding.Error, Context: map[string]any{"path": issue.Path}})
+	}
+	for _, l := range n.lacks(r) {
+		out = append(out, finding.Finding{Code: string(l.code), Severity: finding.Error, Context: map[string]any{"path": l.path, "id": l.id}})
+	}
+	for i := range r.Lines {
+		if a := r.Lines[i].Assignment; a != nil && n.assigned[*a].IsZero() {
+			out = append(out, finding.Finding{
+				Code: string(apierr.ReasonRequiredAccountMissing), Severity: finding.Error,
+				Context: map[string]any{"path": []any{"lines", i, "assignment"}, "assignment": *a},
+			})
+		}
+	}
+	return out
+}
+
+// fill gives a rule the names of what it names, and says what is the matter with it.
+func (n *named) fill(s *Stored) {
+	s.Issues, s.Accounts = n.findings(&s.Rule), []account.Ref{}
+	if s.VendorContactID != nil {
+		if c, known := n.contacts[*s.VendorContactID]; known {
+			s.VendorContact = &contact.Ref{ID: c.ID, Name: c.Name}
+		}
+	}
+	for _, v := range s.AccountIDs {
+		if a, known := n.accounts[v]; known {
+			s.Accounts = append(s.Accounts, account.Ref{ID: a.ID, Code: a.Code, Name: a.Name})
+		}
+	}
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if l.AccountID != nil {
+			if a, known := n.accounts[*l.AccountID]; known {
+				l.Account = &account.Ref{ID: a.ID, Code: a.Code, Name: a.Name}
+			}
+		}
+		if l.ListingID != nil {
+			if v, known := n.listings[*l.ListingID]; known {
+				l.Listing = &listing.NameRef{ID: v.ID, Name: v.Name}
+			}
+		}
+	}
+}
+
+// complete fills rules.
+func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
+	all := make([]*Rule, len(rules))
+	for i := range rules {
+		all[i] = &rules[i].Rule
+	}
+	n, err := namesOf(ctx, tx, all...)
+	if err != nil {
+		return err
+	}
+	for i := range rules {
+		n.fill(&rules[i])
+	}
+	return nil
+}

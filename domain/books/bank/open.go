@@ -1,0 +1,50 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Open is a movement on a bank account that counts and is reconciled with nothing.
+type Open struct {
+	ID        id.ID
+	AccountID id.ID
+	Currency  string
+	Date      day.Day
+	// Amount is positive into the account and never nothing.
+	Amount      money.Cents
+	Description string
+	UniqueRef   *string
+}
+
+// Days are those of the records that are asked for, and their accounts; no accounts stand for all of them.
+type Days struct {
+	day.Range
+
+	Accounts []id.ID
+}
+
+// OpenIn are the open movements of some days, the newest first, and at most so many, which are no more than 10001.
+func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
+	args, accounts := db.Args{"team": tx.Team, "from": d.From, "to": d.To}, ""
+	if len(d.Accounts) > 0 {
+		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
+	}
+	args["most"] = most
+	// The inner limit is a number for the planner, the same for everybody, as in page.Params.Cut.
+	found, err := db.Select[Open](ctx, tx, `
+		select * from (select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref
+		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
+		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.date >= @from and r.date < @to`+accounts+`
+			and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
+		order by r.date desc, r.id desc limit 10001) r limit @most`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read open bank records: %w", err)
+	}
+	return found, nil
+}
