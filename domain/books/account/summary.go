@@ -105,18 +105,17 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 }
 
 const (
-	// What transactions did to the account from the opening until the end. A manual entry is no transaction: nothing can be matched
-	// to it, so the books have it as cleared.
+	// What transactions did to the account from the opening until the end, an entry a row, and what of them the bank has cleared. Both are added up in
+	// one pass, however many the planner expects. A manual entry is no transaction: nothing can be matched to it, so the books have it as cleared.
 	moved = `
-		select e.transaction_id as id, sum(e.cent_total) as cents, min(e.txn_at) as date
-		from ledger_entry e
+		select e.transaction_id as id, e.cent_total as cents, e.txn_at as date from ledger_entry e
 		where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
 			and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to`
+	cleared          = `select c.transaction_id, -c.cents, null from (` + bank.Cleared + `) c where c.account_id = @account`
 	openTransactions = `
-		select m.id, (m.cents - coalesce(made.cents, 0))::bigint as cent_total, m.date
-		from (` + moved + ` and e.txn_at >= coalesce(@from::date, '-infinity') group by e.transaction_id) m left join (
-			select c.transaction_id, sum(c.cents) as cents from (` + bank.Cleared + `) c where c.account_id = @account group by 1) made on made.transaction_id = m.id
-		where m.cents <> coalesce(made.cents, 0)`
+		select m.id, sum(m.cents) as cent_total, min(m.date) as date
+		from (` + moved + ` and e.txn_at >= coalesce(@from::date, '-infinity') union all ` + cleared + `) m
+		group by m.id having count(m.date) > 0 and sum(m.cents) <> 0`
 )
 
 // openLimit is how many open items an answer lists.
@@ -158,17 +157,14 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx) ([]Open, money.Cent
 }
 
 const balancesSQL = `
-	with moved as (` + moved + ` group by e.transaction_id)
 	select
 		(coalesce((select sum(b.debit - b.credit) from ledger_month b
 			where b.team_id = @team and b.account_id = @account and b.currency = @currency and b.month < date_trunc('month', @to::date)), 0)
 		+ coalesce((select sum(e.cent_total) from ledger_entry e
 			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
 				and e.txn_at >= date_trunc('month', @to::date) and e.txn_at < @to), 0))::bigint as book,
-		(coalesce((select sum(cents) from moved), 0)
-		- coalesce((select sum(c.cents) from (` + bank.Cleared + `) c
-			where c.account_id = @account and c.date < @to and c.transaction_id in (select id from moved)), 0)
-		)::bigint as uncleared`
+		coalesce((select sum(m.cents) from (
+			select sum(m.cents) as cents from (` + moved + ` union all ` + cleared + ` and c.date < @to) m group by m.id having count(m.date) > 0) m), 0)::bigint as uncleared`
 
 func (s *sheet) balances(ctx context.Context, tx *db.Tx, t *Totals) error {
 	since := bank.Since{Account: s.account, First: s.opening}

@@ -31,9 +31,9 @@ const (
 	CountsOfAccount = `(
 		select jsonb_build_object('reconciled', count(*) filter (where made.cents = r.amount), 'total', count(*),
 			'unreconciled', count(*) filter (where made.cents is distinct from r.amount), 'latestCreatedAt', max(r.created_at))
-		from bank_record r left join (
-			select n.bank_record_id, sum(n.cent_total) as cents from bank_reconciliation n
-			where n.team_id = a.team_id and n.account_id = a.id group by 1) made on made.bank_record_id = r.id
+		from bank_record r left join lateral (
+			select sum(n.cent_total) as cents from bank_reconciliation n
+			where n.team_id = a.team_id and n.account_id = a.id and n.bank_record_id = r.id) made on true
 		where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction')`
 
 	// LatestOfBankAccount is when the latest record of an account at a bank c came.
@@ -64,14 +64,17 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, most int) (found []Unma
 		Total money.Cents
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select id, account_id, open, (sum(open) over ())::bigint as total from (
-			select r.id, r.account_id, r.date, (r.amount - coalesce(made.cents, 0))::bigint as open
-			from bank_record r left join (
-				select n.bank_record_id, sum(n.cent_total) as cents from bank_reconciliation n
-				where n.team_id = @team and n.account_id = any(@accounts::uuid[]) group by 1) made on made.bank_record_id = r.id
-			where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction'
-				and r.date < @before and r.date >= coalesce(@first::date, '-infinity') and r.amount <> coalesce(made.cents, 0)) u
-		order by date, id limit nullif(@most::int, 0)`,
+		select u.id, r.account_id, u.open, u.total from ( /* records and what is made of them are added up in one pass, however many the planner expects */
+			select id, min(date) as date, sum(cents)::bigint as open, (sum(sum(cents)) over ())::bigint as total from (
+				select r.id, r.date, r.amount as cents from bank_record r
+				where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction'
+					and r.date < @before and r.date >= coalesce(@first::date, '-infinity')
+				union all
+				select n.bank_record_id, null, -n.cent_total from bank_reconciliation n where n.team_id = @team and n.account_id = any(@accounts::uuid[])) m
+			group by id having count(date) > 0 and sum(cents) <> 0
+			order by 2, 1 limit nullif(@most::int, 0)) u
+		join bank_record r on r.team_id = @team and r.id = u.id
+		order by u.date, u.id`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read unmatched bank records: %w", err)
