@@ -76,6 +76,7 @@ func TestLastDigitsAreUniqueOverAccountsAndAccountConnections(t *testing.T) {
 	// Detached they may keep them, but nobody else gets them, and neither gets them back.
 	b.Put(path(same), object{"accountId": nil}).Want(200)
 	b.Put(path(same), object{"lastDigits": "1111", "name": "Kept"}).Want(200)
+	b.Put("/accounts/"+account.String(), object{"banking": object{"last4": "1111", "type": "checking"}}).Want(200)
 	duplicate(t, b.Put(path(free), object{"lastDigits": "1111"}), holders{digits: "1111", accounts: one(account), connections: one(same)}, "lastDigits")
 	b.Put("/accounts/"+account.String(), object{"banking": object{"last4": nil}}).Want(200)
 	duplicate(t, b.Put("/accounts/"+account.String(), object{"banking": object{"last4": "1111"}}), holders{digits: "1111", connections: one(same)}, "banking.last4")
