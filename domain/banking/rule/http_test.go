@@ -335,6 +335,7 @@ func TestBrokenRuleLeavesOthersAlone(t *testing.T) {
 }
 
 // A rule that has reconciled records stays, as inactive if need be; another goes with its versions.
+// Proves: ERR-72, ERR-73, ERR-74.
 func TestDeletedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -477,4 +478,30 @@ func TestRecordsTellTheRulesThatTheyMeet(t *testing.T) {
 	if listed := w.Get("/bank-records").Want(200); listed.Has("data.0.matchingRules") || listed.Has("data.0.matchingTransactions") {
 		t.Errorf("told unasked: %s", listed.Body)
 	}
+}
+
+// Proves: AUTH-18.
+func TestScopesOfRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.made(w.depot())
+	body := object{"dateRange": "2026"}
+	refused := func(r *apitest.Response) { r.WantError(apierr.CodeForbidden, "") }
+	reader, writer, eraser := w.As([]string{"bank:read"}, nil), w.As([]string{"bank:write"}, nil), w.As([]string{"bank:delete"}, nil)
+	for _, other := range []*apitest.Team{writer, eraser} {
+		refused(other.Get(rules))
+		refused(other.Get(path))
+		refused(other.Get(path + "/versions"))
+		refused(other.Post(rules+"/preview", body))
+	}
+	for _, other := range []*apitest.Team{reader, eraser} {
+		refused(other.Post(rules, w.depot()))
+		refused(other.Put(path, object{"name": "Other"}))
+	}
+	refused(reader.Delete(path))
+	refused(writer.Delete(path))
+	reader.Get(path + "/versions").Want(200)
+	reader.Post(rules+"/preview", body).Want(200)
+	writer.Put(path, object{"name": "Other"}).Want(200)
+	eraser.Delete(path).Want(204)
 }
