@@ -37,6 +37,8 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Connections", Doc: "What the team is connected to outside: payment providers and their credentials."},
 		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
 		{Name: "Bank records", Doc: "What banks say of the team's accounts."},
+		{Name: "Account connections", Doc: "The accounts that a team has at its banks, and what of the chart they are attached to."},
+		{Name: "Bank rules", Doc: "How bank records that meet some conditions are to be booked."},
 		{Name: "Tax rates", Doc: "Rates of taxes on stays and bills."},
 		{Name: "Contacts", Doc: "Owners, vendors and guests, and how they are paid."},
 		{Name: "Listings", Doc: "Properties and who owns them when."},
