@@ -180,6 +180,7 @@ func (f *filler) fill(ctx context.Context) error {
 		statements := append([]string{}, insertSums...)
 		for _, table := range []string{
 			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "list_delta", "list_count_kept",
+			"bank_delta", "bank_day_kept", "bank_clearing",
 		} {
 			statements = append([]string{"delete from " + table + " where team_id = $1"}, statements...)
 		}
@@ -257,6 +258,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	for name, sql := range map[string]string{
 		"listing": `select id from listing where team_id = @team order by id limit 1`,
 		"bank":    `select id from account where team_id = @team and code = '1000'`,
+		"payable": `select id from account where team_id = @team and code = '2000'`,
 		"repairs": `select id from account where team_id = @team and code = '5200'`,
 	} {
 		if found[name], err = b.one(ctx, t, sql); err != nil {
@@ -273,7 +275,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	w.expense = post("/transactions", `{"type": "expense", "date": "2025-02-20", "accountId": %q, "description": "Plumber",
 		"lines": [{"accountId": %q, "amount": 25000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
 	w.journal = post("/general-ledger/journals", `{"date": "2025-02-20", "description": "Correction",
-		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
+		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["payable"], found["repairs"], found["listing"])
 	return w, err
 }
 
@@ -379,18 +381,24 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 	return append(out, bankingOf(rows)...), nil
 }
 
-// bankingOf are the statements that fill what banks say and what was paid through a provider. Every second bank record is a deposit; each expense
-// was paid in a second attempt.
+// openRecords are the latest bank records of a team, which nobody has reconciled yet.
+const openRecords = 250
+
+// bankingOf are the statements that fill what banks say and what was paid through a provider. There is a bank record of each deposit and of each expense,
+// which was paid in a second attempt.
 //
 //nolint:dupword // columns of the same value
 func bankingOf(rows int) []string {
 	source := fmt.Sprintf("generate_series(0, %d) n join account a on a.team_id = $1 and a.code = '1000'", rows-1)
 	day := fmt.Sprintf("current_date - 1095 + (n::bigint * 1095 / %d)::int", rows)
+	reconciled := fmt.Sprintf("n < %d", rows-openRecords)
+	const moved = "case n % 2 when 0 then 212530 else -25000 end"
 	return []string{
-		`insert into bank_record (team_id, id, account_id, date, amount, description, source, created_at, updated_at)
-			select $1, ` + aBankRecord.of("n") + `, a.id, ` + day + `, case n % 2 when 0 then 212530 else -12345 end, 'Booking ' || n, 'csv', now(), now() from ` + source,
+		`insert into bank_record (team_id, id, account_id, date, amount, made, description, source, created_at, updated_at)
+			select $1, ` + aBankRecord.of("n") + `, a.id, ` + day + `, ` + moved + `, case when ` + reconciled + ` then ` + moved + ` else 0 end, 'Booking ' || n,
+				'csv', now(), now() from ` + source,
 		`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
-			select $1, ` + aBankRecord.of("n") + `, ` + aTransaction.of("n") + `, a.id, 212530, now() from ` + source + ` where n % 2 = 0`,
+			select $1, ` + aBankRecord.of("n") + `, ` + aTransaction.of("n") + `, a.id, ` + moved + `, now() from ` + source + ` where ` + reconciled,
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
 			values ($1, ` + aSupport.of("1") + `, 'c', '` + connection.App("").Enum()[0] + `', 'Bank', 'active', now(), now())`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)

@@ -121,7 +121,7 @@ const insertEntries = `
 	join account a on a.team_id = $1 and a.code = e.code
 	join listing_ownership_period p on p.team_id = $1 and p.listing_id = s.listing`
 
-// insertSums add up what the ledger keeps of the entries of the team $1, as its triggers and its fold do.
+// insertSums add up what is kept beside the entries and bank records of the team $1, as triggers and folds do.
 var insertSums = []string{
 	`insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit, entries)
 		select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'), date_trunc('month', txn_at),
@@ -137,6 +137,12 @@ var insertSums = []string{
 	`insert into ledger_owner_kept (team_id, ownership_period_id, currency, month, account_id, expense, cents, entries)
 		select team_id, ownership_period_id, currency, date_trunc('month', txn_at), account_id, trigger_type = 'expense', sum(cent_total), count(*)
 		from ledger_entry where team_id = $1 and party = 'owners' and ownership_period_id is not null group by 1, 2, 3, 4, 5, 6`,
+	`insert into bank_day_kept (team_id, account_id, day, cents, records)
+		select team_id, account_id, date, sum(amount), count(*) from bank_record
+		where team_id = $1 and account_id is not null and status = 'active' and type = 'transaction' group by 1, 2, 3`,
+	`select bank_clear(array_agg(team_id), array_agg(account_id), array_agg(source_id), false) from (
+		select distinct e.team_id, e.account_id, e.source_id from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
+		where e.team_id = $1) e having count(*) > 0`,
 }
 
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.

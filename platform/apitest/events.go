@@ -31,7 +31,7 @@ var records = map[string]record{
 	"account_connection":        {entity: "account-connection", id: "id"},
 	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
-	"bank_record":               {entity: "bank-record", id: "id"},
+	"bank_record":               {entity: "bank-record", id: "id", untold: "made"}, // added up from its reconciliation, which is told
 	"bank_rule":                 {entity: "bank-rule", id: "id"},
 	"connection":                {entity: "connection", id: "id"},
 	"contact":                   {entity: "contact", id: "id", untold: "tax_identifier"}, // sealed anew with each write; its last digits are told
@@ -75,6 +75,9 @@ var derived = map[string]string{
 	"audit_action":          "the trail itself",
 	"audit_event":           "the trail itself",
 	"audit_reference":       "the trail itself",
+	"bank_clearing":         "which sources a bank and the books agree on",
+	"bank_day_kept":         "sums of bank records",
+	"bank_delta":            "sums of bank records",
 	"bank_rule_version":     "earlier states of a rule, whose events tell of them",
 	"delivery_email":        "what was sent, a trail of its own",
 	"file":                  "bytes: of an attachment, which is told as such, and of what an operation made and names as its result",

@@ -76,11 +76,14 @@ func transaction(x *apitest.Team, bank id.ID) id.ID {
 
 // moved books a movement on a bank account and another, of a transaction or, for the zero id, by hand.
 func moved(x *apitest.Team, day string, accounts [2]id.ID, of id.ID, cents int64) {
-	source := id.New(x.DB.Now())
+	source, code := of, id.New(x.DB.Now())
+	if of.IsZero() {
+		source = code
+	}
 	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
-		select @team, gen_random_uuid(), @source::uuid, @source::uuid::text, v.ref, 'trust', @day::text::date, v.account, v.cents, 'usd', @of::uuid, 'manual', now()
+		select @team, gen_random_uuid(), @source::uuid, @code::uuid::text, v.ref, 'trust', @day::text::date, v.account, v.cents, 'usd', @of::uuid, 'manual', now()
 		from (values ('d', @bank::uuid, @cents::bigint), ('c', @other::uuid, -@cents::bigint)) v (ref, account, cents)`,
-		db.Args{"source": source, "day": day, "bank": accounts[0], "other": accounts[1], "cents": cents, "of": of})
+		db.Args{"source": source, "code": code, "day": day, "bank": accounts[0], "other": accounts[1], "cents": cents, "of": of})
 }
 
 // record makes a movement that the bank reports.

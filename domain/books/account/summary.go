@@ -73,7 +73,7 @@ type sheet struct {
 
 // args are what all statements about a sheet take.
 func (s *sheet) args(tx *db.Tx, more db.Args) db.Args {
-	args := db.Args{"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to}
+	args := db.Args{"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to, "currency": s.currency}
 	maps.Copy(args, more)
 	return args
 }
@@ -95,88 +95,99 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		s.from, s.to = &days.From, days.To
 	}
 	out := &Summary{}
-	if out.Unmatched.BankRecords, out.Totals.UnmatchedBankRecordsBalance, err = s.records(ctx, tx); err != nil {
-		return nil, err
-	}
-	if out.Unmatched.Transactions, out.Totals.UnmatchedTransactionsBalance, err = s.transactions(ctx, tx); err != nil {
-		return nil, err
-	}
-	return out, s.balances(ctx, tx, &out.Totals)
+	return out, tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return s.records(ctx, tx, out) },
+		func(ctx context.Context, tx *db.Tx) error { return s.transactions(ctx, tx, out) },
+		func(ctx context.Context, tx *db.Tx) error { return s.compare(ctx, tx, &out.Totals) })
 }
 
-const (
-	// What transactions did to the account from the opening until the end, an entry a row, and what of them the bank has cleared. Both are added up in
-	// one pass, however many the planner expects. A manual entry is no transaction: nothing can be matched to it, so the books have it as cleared.
-	moved = `
-		select e.transaction_id as id, e.cent_total as cents, e.txn_at as date from ledger_entry e
-		where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-			and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to`
-	cleared          = `select c.transaction_id, -c.cents, null from (` + bank.Cleared + `) c where c.account_id = @account`
-	openTransactions = `
-		select m.id, sum(m.cents) as cent_total, min(m.date) as date
-		from (` + moved + ` and e.txn_at >= coalesce(@from::date, '-infinity') union all ` + cleared + `) m
-		group by m.id having count(m.date) > 0 and sum(m.cents) <> 0`
-)
+// compared are the transactions that can have something open on the account before the end, an entry or a part of a bank record a row: what they did to
+// the account from the opening on, and less what records dated before a day made of it. A manual entry is no transaction: nothing can be matched to it, so
+// the books have it as cleared. Rows of entries have a date.
+func compared(entries, records string) string {
+	return `
+		from (` + bank.Unsettled("@account", "@to::date - 1") + `) u cross join lateral (
+			select e.cent_total as cents, e.txn_at as date from ledger_entry e
+			where e.team_id = @team and e.source_id = u.source_id and e.account_id = @account and e.currency = @currency and e.status = 'active'
+				and e.ledger <> 'historical' and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to` + entries + `
+			union all select -c.cents, null from (` + bank.Parts("u.source_id", "@account") + `) c where true` + records + `) m
+		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0`
+}
 
 // openLimit is how many open items an answer lists.
 const openLimit = 1000
 
 // records are the movements that the bank has and the books do not explain.
-func (s *sheet) records(ctx context.Context, tx *db.Tx) ([]Open, money.Cents, error) {
+func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 	first := s.opening
 	if s.from != nil && (first == nil || first.Before(*s.from)) {
 		first = s.from
 	}
-	found, total, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, openLimit)
+	open, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, bank.OldestFirst, openLimit)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	out := make([]Open, len(found))
-	for i, u := range found {
-		out[i] = Open{u.ID, u.Open}
+	out.Unmatched.BankRecords = make([]Open, len(open.First))
+	for i, u := range open.First {
+		out.Unmatched.BankRecords[i] = Open{u.ID, u.Open}
 	}
-	return out, total, nil
+	out.Totals.UnmatchedBankRecordsBalance = open.Total
+	return nil
 }
 
+var openTransactionsSQL = `
+	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
+	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date` + compared(" and e.txn_at >= coalesce(@from::date, '-infinity')", "") + `) i
+	order by date, id limit @limit`
+
 // transactions are those that the books have and the bank does not.
-func (s *sheet) transactions(ctx context.Context, tx *db.Tx) ([]Open, money.Cents, error) {
+func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error {
 	type row struct {
 		Open
 		Total money.Cents
 	}
-	rows, err := db.Select[row](ctx, tx, `select id, cent_total::bigint as cent_total, (sum(cent_total) over ())::bigint as total
-		from (`+openTransactions+`) i order by date, id limit @limit`, s.args(tx, db.Args{"currency": s.currency, "from": s.from, "limit": openLimit}))
+	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, s.args(tx, db.Args{"from": s.from, "limit": openLimit}))
 	if err != nil {
-		return nil, 0, fmt.Errorf("read what is unmatched: %w", err)
+		return fmt.Errorf("read what is unmatched: %w", err)
 	}
-	out, total := make([]Open, len(rows)), money.Cents(0)
+	out.Unmatched.Transactions = make([]Open, len(rows))
 	for i := range rows {
-		out[i], total = rows[i].Open, rows[i].Total
+		out.Unmatched.Transactions[i], out.Totals.UnmatchedTransactionsBalance = rows[i].Open, rows[i].Total
 	}
-	return out, total, nil
+	return nil
 }
 
-const balancesSQL = `
+// The books are read by whole months, and the last one day by day.
+var bookedSQL = `
 	select
 		(coalesce((select sum(b.debit - b.credit) from ledger_month b
-			where b.team_id = @team and b.account_id = @account and b.currency = @currency and b.month < date_trunc('month', @to::date)), 0)
-		+ coalesce((select sum(e.cent_total) from ledger_entry e
-			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-				and e.txn_at >= date_trunc('month', @to::date) and e.txn_at < @to), 0))::bigint as book,
-		coalesce((select sum(m.cents) from (
-			select sum(m.cents) as cents from (` + moved + ` union all ` + cleared + ` and c.date < @to) m group by m.id having count(m.date) > 0) m), 0)::bigint as uncleared`
+			where b.team_id = @team and b.ledger in ('trust', 'operating') and b.account_id = @account and b.currency = @currency
+				and b.month < date_trunc('month', @to::date)), 0)
+		+ coalesce((select sum(d.debit - d.credit) from ledger_day d
+			where d.team_id = @team and d.ledger in ('trust', 'operating') and d.account_id = @account and d.currency = @currency
+				and d.day >= date_trunc('month', @to::date)::date and d.day < @to), 0))::bigint as book,
+		coalesce((select sum(cents) from (select sum(m.cents) as cents` + compared("", " and c.date < @to") + `) i), 0)::bigint as uncleared`
 
-func (s *sheet) balances(ctx context.Context, tx *db.Tx, t *Totals) error {
+// compare fills in what bank and books say.
+func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 	since := bank.Since{Account: s.account, First: s.opening}
 	if s.openingCents != nil {
 		since.Opening = *s.openingCents
 	}
-	held, err := bank.Balances(ctx, tx, []bank.Since{since}, s.to)
-	if err != nil {
-		return err
-	}
 	type row struct{ Book, Uncleared money.Cents }
-	sums, err := db.Get[row](ctx, tx, balancesSQL, s.args(tx, db.Args{"currency": s.currency}))
+	var (
+		held []bank.Held
+		sums row
+	)
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			held, err = bank.Balances(ctx, tx, []bank.Since{since}, s.to)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			sums, err = db.Get[row](ctx, tx, bookedSQL, s.args(tx, nil))
+			return err
+		})
 	if err != nil {
 		return fmt.Errorf("read the balances of a bank account: %w", err)
 	}

@@ -25,8 +25,8 @@ type Held struct {
 	// StatedAt is the day of the last balance that the bank stated; nil when it has stated none.
 	StatedAt *day.Day
 	Cents    money.Cents
-	// Records counts the records of both types.
-	Records int64
+	// Known is whether there is any record, of either type.
+	Known bool
 }
 
 // Balances are what the bank says that accounts hold at the start of a day: the last balance that it stated, or the opening, and every later
@@ -37,18 +37,17 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 		ids[i], firsts[i], openings[i] = a.Account, a.First, a.Opening
 	}
 	found, err := db.Select[Held](ctx, tx, `
-		with record as (
-			select s.account_id, s.opening, r.id, r.date, r.type, r.amount, r.balance
-			from unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[]) s (account_id, first, opening)
-			left join bank_record r on r.team_id = @team and r.account_id = s.account_id and r.account_id = any(@accounts::uuid[]) and r.status = 'active'
-				and r.date < @before and (r.date >= s.first or s.first is null)
-		), stated as (
-			select distinct on (account_id) account_id, date, balance from record where type = 'balance' order by account_id, date desc, id desc
-		)
-		select r.account_id, s.date as stated_at, count(r.id) as records,
-			(coalesce(s.balance, r.opening) + coalesce(sum(r.amount) filter (where r.type = 'transaction' and (s.date is null or r.date > s.date)), 0))::bigint as cents
-		from record r left join stated s on s.account_id = r.account_id
-		group by r.account_id, r.opening, s.date, s.balance`,
+		select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
+			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
+		from unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[]) s (account_id, first, opening)
+		left join lateral (
+			select r.date, r.balance from bank_record r
+			where r.team_id = @team and r.account_id = s.account_id and r.status = 'active' and r.type = 'balance'
+				and r.date < @before and r.date >= coalesce(s.first, '-infinity')
+			order by r.date desc, r.id desc limit 1) stated on true
+		cross join lateral (
+			select coalesce(sum(d.cents) filter (where d.day > coalesce(stated.date, '-infinity')), 0) as cents, coalesce(sum(d.records), 0) as records
+			from bank_day d where d.team_id = @team and d.account_id = s.account_id and d.day < @before and d.day >= coalesce(s.first, '-infinity')) moved`,
 		db.Args{"team": tx.Team, "accounts": ids, "firsts": firsts, "openings": openings, "before": before})
 	if err != nil {
 		return nil, fmt.Errorf("read what banks say that accounts hold: %w", err)

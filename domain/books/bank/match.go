@@ -27,7 +27,7 @@ var found = `
 		select s.id, s.date, max(s.moved) over (partition by s.account_id, s.currency, s.cents order by s.date) as before,
 			min(s.moved) over (partition by s.account_id, s.currency, s.cents order by s.date desc) as after
 		from (
-			select r.id, r.account_id, ` + Currency + ` as currency, case when ` + open + ` then r.amount - made.cents end as cents,
+			select r.id, r.account_id, ` + Currency + ` as currency, case when ` + open + ` then r.amount - r.made end as cents,
 				r.date, null::date as moved
 			from ` + tables + ` where r.team_id = @team
 			union all
@@ -41,7 +41,7 @@ var foundTables = `(` + found + `) found cross join lateral (
 	select b.* from bank_record b where b.team_id = @team and b.id = found.id offset 0) r` + beside
 
 // open holds for records r that transactions can make up.
-const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is not null and r.amount <> made.cents`
+const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is not null and r.amount <> r.made`
 
 // matchesShown is how many matching transactions a record lists: the same amount can be moved every day.
 const matchesShown = 25
@@ -63,7 +63,7 @@ func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 	}
 	found, err := db.Select[row](ctx, tx, `
 		with open as materialized (
-			select r.id, r.account_id, `+Currency+` as currency, r.amount - made.cents as cents, r.date
+			select r.id, r.account_id, `+Currency+` as currency, r.amount - r.made as cents, r.date
 			from `+tables+` where r.team_id = @team and r.id = any(@ids) and `+open+`
 		), around as materialized (
 			select o.account_id, min(o.date) - @days::int as first, max(o.date) + @days::int as last from open o group by o.account_id

@@ -12,12 +12,6 @@ import (
 
 // Parts of statements that other packages build. Excluded records count in none of them.
 const (
-	// Cleared has a row for each transaction on each record of the team: account_id, transaction_id, the cents that it is part of the record
-	// with, and the date of the record.
-	Cleared = `select n.account_id, n.transaction_id, n.cent_total as cents, r.date
-		from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
-		where n.team_id = @team and r.status = 'active'`
-
 	// RecordsOfTransaction are the records b of a transaction t.
 	RecordsOfTransaction = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
 		where n.team_id = t.team_id and n.transaction_id = t.id`
@@ -29,12 +23,12 @@ const (
 
 	// CountsOfAccount tells of an account a how many movements it has and how many of them transactions make up to the cent.
 	CountsOfAccount = `(
-		select jsonb_build_object('reconciled', count(*) filter (where made.cents = r.amount), 'total', count(*),
-			'unreconciled', count(*) filter (where made.cents is distinct from r.amount), 'latestCreatedAt', max(r.created_at))
-		from bank_record r left join lateral (
-			select sum(n.cent_total) as cents from bank_reconciliation n
-			where n.team_id = a.team_id and n.account_id = a.id and n.bank_record_id = r.id) made on true
-		where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction')`
+		select jsonb_build_object('reconciled', everything.records - open.records, 'total', everything.records, 'unreconciled', open.records,
+			'latestCreatedAt', (select max(r.created_at) from bank_record r
+				where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction'))
+		from (select coalesce(sum(d.records), 0)::bigint as records from bank_day d where d.team_id = a.team_id and d.account_id = a.id) everything,
+			(select count(*) as records from bank_record r
+				where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount) open)`
 
 	// LatestOfBankAccount is when the latest record of an account at a bank c came.
 	LatestOfBankAccount = `(select max(r.created_at) from bank_record r where r.team_id = c.team_id and r.bank_account_id = c.id)`
@@ -50,6 +44,15 @@ type Span struct {
 	Before   day.Day
 }
 
+// Order says which of many records are told first.
+type Order string
+
+// The orders.
+const (
+	OldestFirst  Order = "r.date, r.id"
+	LargestFirst Order = "abs(r.amount - r.made) desc, r.id"
+)
+
 // Unmatched is a movement that its transactions do not make up to the cent. Open is the rest, positive into the account.
 type Unmatched struct {
 	ID        id.ID
@@ -57,31 +60,45 @@ type Unmatched struct {
 	Open      money.Cents
 }
 
-// UnmatchedIn are the movements of a span that are unmatched, oldest first: at most so many, or with 0 all of them. The total is that of all.
-func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, most int) (found []Unmatched, total money.Cents, err error) {
+// AllUnmatched are the unmatched movements of a span: the first of them, how many there are, and what is open of all.
+type AllUnmatched struct {
+	First []Unmatched
+	Count int
+	Total money.Cents
+}
+
+// UnmatchedIn are the unmatched movements of a span, of which at most so many are told.
+func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
 	type row struct {
 		Unmatched
+		Count int
 		Total money.Cents
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select u.id, r.account_id, u.open, u.total from ( /* records and what is made of them are added up in one pass, however many the planner expects */
-			select id, min(date) as date, sum(cents)::bigint as open, (sum(sum(cents)) over ())::bigint as total from (
-				select r.id, r.date, r.amount as cents from bank_record r
-				where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction'
-					and r.date < @before and r.date >= coalesce(@first::date, '-infinity')
-				union all
-				select n.bank_record_id, null, -n.cent_total from bank_reconciliation n where n.team_id = @team and n.account_id = any(@accounts::uuid[])) m
-			group by id having count(date) > 0 and sum(cents) <> 0
-			order by 2, 1 limit nullif(@most::int, 0)) u
-		join bank_record r on r.team_id = @team and r.id = u.id
-		order by u.date, u.id`,
+		select r.id, r.account_id, r.amount - r.made as open, count(*) over () as count, (sum(r.amount - r.made) over ())::bigint as total
+		from bank_record r
+		where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount
+			and r.date < @before and r.date >= coalesce(@first::date, '-infinity')
+		order by `+string(by)+` limit @most`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})
 	if err != nil {
-		return nil, 0, fmt.Errorf("read unmatched bank records: %w", err)
+		return nil, fmt.Errorf("read unmatched bank records: %w", err)
 	}
-	found = make([]Unmatched, len(rows))
+	out := &AllUnmatched{First: make([]Unmatched, len(rows))}
 	for i := range rows {
-		found[i], total = rows[i].Unmatched, rows[i].Total
+		out.First[i], out.Count, out.Total = rows[i].Unmatched, rows[i].Count, rows[i].Total
 	}
-	return found, total, nil
+	return out, nil
+}
+
+// Parts has a row for each active record of an account that a source makes up, in whole or in part: the cents of the part and the date of the record.
+func Parts(source, account string) string {
+	return `select n.cent_total as cents, r.date from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
+		where n.team_id = @team and n.transaction_id = ` + source + ` and n.account_id = ` + account + ` and r.status = 'active'`
+}
+
+// Unsettled has the sources of entries on a bank account, column source_id, of which the books or the bank can have something open on a day: whoever compares
+// the two by that day has to look at the entries and records of these, and of no others (migration 0047).
+func Unsettled(account, at string) string {
+	return `select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = ` + account + ` and c.settled_at > ` + at
 }

@@ -11,11 +11,8 @@ const (
 	// The tables that go with bank records r.
 	beside = ` join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
 		cross join lateral (
-			select coalesce(sum(n.cent_total), 0)::bigint as cents from bank_reconciliation n
-			where n.team_id = r.team_id and n.bank_record_id = r.id) made
-		cross join lateral (
-			select case when r.type = 'balance' then null when made.cents = r.amount then 'paid' when made.cents = 0 then 'unpaid'
-				when (made.cents > r.amount) = (r.amount > 0) or r.amount = 0 then 'overpaid' else 'underpaid' end as status) state`
+			select case when r.type = 'balance' then null when r.made = r.amount then 'paid' when r.made = 0 then 'unpaid'
+				when (r.made > r.amount) = (r.amount > 0) or r.amount = 0 then 'overpaid' else 'underpaid' end as status) state`
 
 	// Currency is that of a record r: its own, that of its account a, or that of the team k.
 	Currency = `coalesce(r.currency, a.banking_currency, k.default_currency)`
@@ -49,7 +46,7 @@ const (
 // query is the list of all bank records.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: columns, From: tables, Rows: "bank_record r", Joined: "a k made state", Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns, From: tables, Rows: "bank_record r", Joined: "a k state", Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "-date", ID: "r.id",
 	}
 }

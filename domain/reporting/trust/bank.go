@@ -20,6 +20,8 @@ type BankLeg struct {
 	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
 	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
 	Accounts            []BankAccount `json:"accounts"`
+
+	unmatched *bank.AllUnmatched
 }
 
 // BankAccount is the bank leg of one account beside its books.
@@ -34,8 +36,8 @@ type BankAccount struct {
 	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
 	Uncleared           []Uncleared `json:"uncleared" doc:"What is in transit or outstanding: the 100 largest amounts."`
 
-	records   int64
-	unmatched []bank.Unmatched
+	// known is whether the bank has said anything of the account.
+	known bool
 }
 
 // Uncleared is what was booked on a bank account and not, or not wholly, matched with bank records by the day.
@@ -66,17 +68,18 @@ type unclearedRow struct {
 func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *position) ([]unclearedRow, error) {
 	rows, err := db.Select[unclearedRow](ctx, tx, `
 		with compared as (
-			select account_id, source_id, min(date) as date, sum(booked) as booked,
-				sum(booked) - sum(cleared) as open, bool_or(date is null) as matched
-			from (
-				select e.account_id, e.source_id, e.txn_at as date, e.cent_total as booked, 0 as cleared
+			select a.id as account_id, u.source_id, min(b.date) as date, sum(b.booked) as booked,
+				sum(b.booked) - sum(b.cleared) as open, bool_or(b.date is null) as matched
+			from unnest(@accounts::uuid[]) a (id)
+			cross join lateral (`+bank.Unsettled("a.id", "@date")+`) u
+			cross join lateral (
+				select e.txn_at as date, e.cent_total as booked, 0 as cleared
 				from ledger_entry e
-				where e.team_id = @team and e.account_id = any(@accounts::uuid[]) and e.txn_at <= @date and e.currency = @currency
+				where e.team_id = @team and e.source_id = u.source_id and e.account_id = a.id and e.txn_at <= @date and e.currency = @currency
 					and e.ledger = 'trust' and e.status = 'active'
 				union all
-				select m.account_id, m.transaction_id, null, 0, m.cents from (`+bank.Cleared+`) m
-				where m.account_id = any(@accounts::uuid[]) and m.date <= @date
-			) b group by 1, 2 having sum(booked) <> sum(cleared)
+				select null, 0, m.cents from (`+bank.Parts("u.source_id", "a.id")+`) m where m.date <= @date
+			) b group by 1, 2 having sum(b.booked) <> sum(b.cleared)
 		), uncleared as (
 			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
 				coalesce(sum(o.open) filter (where o.open > 0) over (partition by o.account_id), 0)::bigint as transit,
@@ -124,7 +127,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	stated := []id.ID{}
 	for _, b := range balances {
 		a := at[b.AccountID]
-		a.StatementAt, a.StatementBalance, a.records = b.StatedAt, b.Cents, b.Records
+		a.StatementAt, a.StatementBalance, a.known = b.StatedAt, b.Cents, b.Known
 		if b.StatedAt != nil {
 			stated = append(stated, b.AccountID)
 		}
@@ -136,12 +139,9 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	for i := range open {
 		p.uncleared(at[open[i].AccountID], &open[i])
 	}
-	unmatched, _, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: ids, Before: p.date.AddDays(1)}, 0)
+	leg.unmatched, err = bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: ids, Before: p.date.AddDays(1)}, bank.LargestFirst, warningItems)
 	if err != nil {
 		return nil, err
-	}
-	for _, u := range unmatched {
-		at[u.AccountID].unmatched = append(at[u.AccountID].unmatched, u)
 	}
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]

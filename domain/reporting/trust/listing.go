@@ -116,7 +116,7 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 	if err := costs.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
-	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs[WarnOperatingCost]}
+	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.of(WarnOperatingCost).items}
 	for i := range owners {
 		t.owners[deref(owners[i].ID)] = &owners[i]
 	}

@@ -109,24 +109,40 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	return finding.Warning, ""
 }
 
-// findings collects the places of each finding in the contract's order.
-type findings map[WarningCode][]WarningItem
+// places are where a finding was made: the items that are known, how many there are, and what they come to. Of many only the largest are known.
+type places struct {
+	items []WarningItem
+	count int
+	total money.Cents
+}
 
-func (f findings) add(code WarningCode, item WarningItem) { f[code] = append(f[code], item) }
+// findings collects the places of each finding.
+type findings map[WarningCode]*places
+
+func (f findings) of(code WarningCode) *places {
+	if f[code] == nil {
+		f[code] = &places{}
+	}
+	return f[code]
+}
+
+func (f findings) add(code WarningCode, items ...WarningItem) {
+	for i := range items {
+		p := f.of(code)
+		p.items, p.count, p.total = append(p.items, items[i]), p.count+1, p.total+items[i].CentTotal
+	}
+}
 
 func (f findings) warnings(c *chart) []Warning {
 	out := []Warning{}
 	for _, name := range WarningCode("").Enum() {
 		code := WarningCode(name)
-		items := f[code]
-		if len(items) == 0 {
+		if f[code] == nil {
 			continue
 		}
-		w := Warning{Code: code, Count: len(items)}
+		items := f[code].items
+		w := Warning{Code: code, Count: f[code].count, Total: f[code].total}
 		w.Severity, w.Message = messageOf(code)
-		for i := range items {
-			w.Total += items[i].CentTotal
-		}
 		slices.SortStableFunc(items, func(a, b WarningItem) int {
 			return cmp.Compare(max(b.CentTotal, -b.CentTotal), max(a.CentTotal, -a.CentTotal))
 		})
@@ -148,7 +164,7 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, Figure: p.Figure}
 		switch {
 		case p.ID == nil && p.ownerless != nil:
-			f[WarnNobodysBalance] = append(f[WarnNobodysBalance], p.ownerless...)
+			f.add(WarnNobodysBalance, p.ownerless...)
 			continue
 		case p.ID == nil:
 			f.add(WarnNobodysBalance, item)
@@ -181,18 +197,21 @@ func (f findings) guests(cells []guestCell, behind report.Selection) {
 func (f findings) banks(leg *BankLeg) {
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
-		if a.records == 0 {
+		if !a.known {
 			if a.BookBalance.CentTotal != 0 {
 				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, Figure: a.BookBalance})
 			}
 			continue
 		}
-		for j := range a.unmatched {
-			u := &a.unmatched[j]
-			f.add(WarnUnmatchedRecords, WarningItem{AccountID: &a.Account.ID, BankRecordID: &u.ID, Figure: Figure{CentTotal: u.Open}})
-		}
 		if a.Difference != 0 {
 			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, Figure: Figure{CentTotal: a.Difference}})
+		}
+	}
+	if leg.unmatched.Count > 0 {
+		open := f.of(WarnUnmatchedRecords)
+		open.count, open.total = leg.unmatched.Count, leg.unmatched.Total
+		for _, u := range leg.unmatched.First {
+			open.items = append(open.items, WarningItem{AccountID: &u.AccountID, BankRecordID: &u.ID, Figure: Figure{CentTotal: u.Open}})
 		}
 	}
 }
@@ -231,10 +250,13 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		Missing       money.Cents
 	}
 	rows, err := db.Select[payment](ctx, tx, `
+		with missing as materialized ( /* few payments lack their money: they are found before their transactions are looked up */
+			select n.payment_id, n.transaction_id, n.funding_account_id, n.refused, n.code, n.missing from payment_not_received n
+			where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
+		)
 		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing
-		from payment_not_received n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
-		where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
-			and coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
+		from missing n join transaction t on t.team_id = @team and t.id = n.transaction_id
+		where coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
 		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.of(ClaimBank)})
 	if err != nil {
 		return fmt.Errorf("read the payments that were not received: %w", err)
