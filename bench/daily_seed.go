@@ -258,7 +258,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	for name, sql := range map[string]string{
 		"listing": `select id from listing where team_id = @team order by id limit 1`,
 		"bank":    `select id from account where team_id = @team and code = '1000'`,
-		"payable": `select id from account where team_id = @team and code = '2000'`,
+		"cleaning": `select id from account where team_id = @team and code = '5110'`,
 		"repairs": `select id from account where team_id = @team and code = '5200'`,
 	} {
 		if found[name], err = b.one(ctx, t, sql); err != nil {
@@ -275,7 +275,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	w.expense = post("/transactions", `{"type": "expense", "date": "2025-02-20", "accountId": %q, "description": "Plumber",
 		"lines": [{"accountId": %q, "amount": 25000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
 	w.journal = post("/general-ledger/journals", `{"date": "2025-02-20", "description": "Correction",
-		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["payable"], found["repairs"], found["listing"])
+		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["cleaning"], found["repairs"], found["listing"])
 	return w, err
 }
 

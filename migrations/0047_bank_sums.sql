@@ -59,7 +59,8 @@ create index bank_clearing_open on bank_clearing (team_id, account_id, settled_a
 select stayledger_tenant('bank_clearing');
 
 -- +goose StatementBegin
--- Says anew by which day sources are settled with accounts. The rows are held before entries and records are looked at, each in a statement of its own, so
+-- Says anew by which day sources are settled with accounts. Entries are found by their source: "is not distinct from" keeps the index of their account,
+-- which has as many as there ever were, from being taken for it. The rows are held before entries and records are looked at, each in a statement of its own, so
 -- that of two that change the two sides at the same time the second one sees what the first has done. Where something was taken away, sources of which
 -- nothing is left are forgotten.
 create function bank_clear(teams uuid[], accounts uuid[], sources uuid[], less boolean) returns void language plpgsql as $$
@@ -70,7 +71,7 @@ begin
     if less then
         delete from bank_clearing b using unnest(teams, accounts, sources) c (team_id, account_id, source_id)
             where b.team_id = c.team_id and b.account_id = c.account_id and b.source_id = c.source_id
-                and not exists (select from ledger_entry e where e.team_id = c.team_id and e.source_id = c.source_id and e.account_id = c.account_id
+                and not exists (select from ledger_entry e where e.team_id = c.team_id and e.source_id = c.source_id and e.account_id is not distinct from c.account_id
                     and e.status = 'active' and e.ledger <> 'historical')
                 and not exists (select from bank_reconciliation n where n.team_id = c.team_id and n.transaction_id = c.source_id and n.account_id = c.account_id);
     end if;
@@ -82,7 +83,7 @@ begin
         from (select distinct team_id, account_id, source_id from unnest(teams, accounts, sources) c (team_id, account_id, source_id)) c
         cross join lateral (
             select sum(cent_total) as cents, min(txn_at) as day, min(txn_at) = max(txn_at) and min(ledger) = max(ledger) and min(currency) = max(currency) as plain
-            from ledger_entry e where e.team_id = c.team_id and e.source_id = c.source_id and e.account_id = c.account_id
+            from ledger_entry e where e.team_id = c.team_id and e.source_id = c.source_id and e.account_id is not distinct from c.account_id
                 and e.status = 'active' and e.ledger <> 'historical' offset 0) e
         cross join lateral (
             select sum(n.cent_total) as cents, max(r.date) as day

@@ -103,12 +103,12 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 
 // compared are the transactions that can have something open on the account before the end, an entry or a part of a bank record a row: what they did to
 // the account from the opening on, and less what records dated before a day made of it. A manual entry is no transaction: nothing can be matched to it, so
-// the books have it as cleared. Rows of entries have a date.
+// the books have it as cleared. Rows of entries have a date. Entries are found by their source, never by their account (migration 0047).
 func compared(entries, records string) string {
 	return `
 		from (` + bank.Unsettled("@account", "@to::date - 1") + `) u cross join lateral (
 			select e.cent_total as cents, e.txn_at as date from ledger_entry e
-			where e.team_id = @team and e.source_id = u.source_id and e.account_id = @account and e.currency = @currency and e.status = 'active'
+			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from @account and e.currency = @currency and e.status = 'active'
 				and e.ledger <> 'historical' and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to` + entries + `
 			union all select -c.cents, null from (` + bank.Parts("u.source_id", "@account") + `) c where true` + records + `) m
 		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0`

@@ -64,7 +64,8 @@ type unclearedRow struct {
 }
 
 // unclearedOf is what the books have on bank accounts and matched bank records do not, by transaction or journal: the largest of each account.
-// An opening balance counts as seen on those of the accounts for which the bank has stated a balance, since that balance has it.
+// An opening balance counts as seen on those of the accounts for which the bank has stated a balance, since that balance has it. Entries are found by
+// their source, never by their account (migration 0047).
 func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *position) ([]unclearedRow, error) {
 	rows, err := db.Select[unclearedRow](ctx, tx, `
 		with compared as (
@@ -75,7 +76,7 @@ func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *po
 			cross join lateral (
 				select e.txn_at as date, e.cent_total as booked, 0 as cleared
 				from ledger_entry e
-				where e.team_id = @team and e.source_id = u.source_id and e.account_id = a.id and e.txn_at <= @date and e.currency = @currency
+				where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.txn_at <= @date and e.currency = @currency
 					and e.ledger = 'trust' and e.status = 'active'
 				union all
 				select null, 0, m.cents from (`+bank.Parts("u.source_id", "a.id")+`) m where m.date <= @date
@@ -84,14 +85,14 @@ func unclearedOf(ctx context.Context, tx *db.Tx, accounts, stated []id.ID, p *po
 			select o.*, row_number() over (partition by o.account_id order by abs(o.open) desc, o.source_id) as place,
 				coalesce(sum(o.open) filter (where o.open > 0) over (partition by o.account_id), 0)::bigint as transit,
 				coalesce(sum(o.open) filter (where o.open < 0) over (partition by o.account_id), 0)::bigint as outstanding
-			from compared o
-			where o.matched or not exists (select from transaction t where t.team_id = @team and t.id = o.source_id and t.is_opening_balance)
-				or not o.account_id = any(@stated::uuid[])
+			from compared o left join lateral (
+				select t.is_opening_balance as opens from transaction t where t.team_id = @team and t.id = o.source_id offset 0) t on true
+			where o.matched or t.opens is not true or not o.account_id = any(@stated::uuid[])
 		)
 		select u.account_id, t.id as transaction_id, coalesce(u.date, t.date) as date, coalesce(t.description, n.description, '') as description,
 			u.booked::bigint as booked, u.open::bigint as open, u.transit, u.outstanding
 		from uncleared u
-		left join transaction t on t.team_id = @team and t.id = u.source_id
+		left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = u.source_id offset 0) t on true
 		left join lateral (select e.description from ledger_entry e where e.team_id = @team and e.source_id = u.source_id
 			and e.account_id = u.account_id order by e.txn_code, e.ref limit 1) n on t.id is null
 		where u.place <= @shown
