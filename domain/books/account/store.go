@@ -15,7 +15,18 @@ import (
 	"stayledger/platform/page"
 )
 
-const (
+// booked is what the books of both ledgers have on an account before a day, read by whole months and the last one day by day.
+func booked(account, currency, before string) string {
+	return `(select coalesce(sum(cents), 0)::bigint from (
+		select debit - credit as cents from ledger_month
+		where team_id = @team and ledger in ('trust', 'operating') and account_id = ` + account + ` and currency = ` + currency + `
+			and month < date_trunc('month', ` + before + `)::date
+		union all select debit - credit from ledger_day
+		where team_id = @team and ledger in ('trust', 'operating') and account_id = ` + account + ` and currency = ` + currency + `
+			and day >= date_trunc('month', ` + before + `)::date and day < ` + before + `) b)`
+}
+
+var (
 	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
@@ -23,11 +34,7 @@ const (
 			'status', k.status)) from account_connection k where k.team_id = a.team_id and k.account_id = a.id), '[]'),
 		'bankRecords', ` + bank.CountsOfAccount + `,
 		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
-			(select coalesce(sum(m.debit - m.credit), 0) from ledger_month m
-				where m.team_id = a.team_id and m.account_id = a.id and m.currency = a.banking_currency and m.month < date_trunc('month', @today::date))
-			+ (select coalesce(sum(e.cent_total), 0) from ledger_entry e
-				where e.team_id = a.team_id and e.account_id = a.id and e.currency = a.banking_currency and e.status = 'active'
-					and e.ledger <> 'historical' and e.txn_at between date_trunc('month', @today::date) and @today::date)))`
+			` + booked("a.id", "a.banking_currency", "(@today::date + 1)") + `))`
 	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
 	categoryColumns = `id, name, classification, position, created_at`

@@ -157,15 +157,8 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 	return nil
 }
 
-// The books are read by whole months, and the last one day by day.
 var bookedSQL = `
-	select
-		(coalesce((select sum(b.debit - b.credit) from ledger_month b
-			where b.team_id = @team and b.ledger in ('trust', 'operating') and b.account_id = @account and b.currency = @currency
-				and b.month < date_trunc('month', @to::date)), 0)
-		+ coalesce((select sum(d.debit - d.credit) from ledger_day d
-			where d.team_id = @team and d.ledger in ('trust', 'operating') and d.account_id = @account and d.currency = @currency
-				and d.day >= date_trunc('month', @to::date)::date and d.day < @to), 0))::bigint as book,
+	select ` + booked("@account", "@currency", "@to::date") + ` as book,
 		coalesce((select sum(cents) from (select sum(m.cents) as cents` + compared("", " and c.date < @to") + `) i), 0)::bigint as uncleared`
 
 // compare fills in what bank and books say.

@@ -11,7 +11,7 @@ func Part(meet MeetRules) parts.Part {
 	return parts.Part{
 		Endpoints: reads{meet}.endpoints(),
 		Every:     []job.Every{sums.Every()},
-		Tables: parts.Owns("bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept", "bank_delta"),
+		Tables:    parts.Owns("bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept", "bank_delta"),
 	}
 }
 
