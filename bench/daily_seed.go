@@ -256,10 +256,10 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	}
 	found := map[string]id.ID{}
 	for name, sql := range map[string]string{
-		"listing": `select id from listing where team_id = @team order by id limit 1`,
-		"bank":    `select id from account where team_id = @team and code = '1000'`,
+		"listing":  `select id from listing where team_id = @team order by id limit 1`,
+		"bank":     `select id from account where team_id = @team and code = '1000'`,
 		"cleaning": `select id from account where team_id = @team and code = '5110'`,
-		"repairs": `select id from account where team_id = @team and code = '5200'`,
+		"repairs":  `select id from account where team_id = @team and code = '5200'`,
 	} {
 		if found[name], err = b.one(ctx, t, sql); err != nil {
 			return w, fmt.Errorf("find a %s: %w", name, err)

@@ -21,6 +21,7 @@ type booksAndBank struct {
 }
 
 func newBooksAndBank(t *testing.T) *booksAndBank {
+	t.Helper()
 	b := &booksAndBank{world: newWorld(t)}
 	for range 4 {
 		x := b.id()

@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/books/bank"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 // thousands adds so many records of growing amounts, a deposit for every other one, and reconciles every other one of these.
@@ -141,4 +142,80 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 		}
 		return nil
 	})
+}
+
+// Comparing an account with its books reads what is open, however many records there were: not the thousands that are reconciled.
+func TestComparingReadsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	const records = 4000
+	w := worldIn(t, d)
+	args := func() db.Args { return db.Args{"records": records, "account": w.accounts["1000"]} }
+	w.Exec(`insert into transaction (team_id, id, short_ref, type, date, account_id, total, currency, created_at, updated_at)
+		select @team, gen_random_uuid(), n::text, 'deposit', date '2026-01-01' + n / 50, @account, n, 'usd', now(), now() from generate_series(1, @records::int) n`, args())
+	booked := args()
+	booked["other"] = w.accounts["1100"]
+	delete(booked, "records")
+	w.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
+		select team_id, gen_random_uuid(), t.id, 'code', side.sign::text, 'trust', t.date, side.account, side.sign * t.total, 'usd', t.id, 'deposit', now()
+		from transaction t, (values (@account::uuid, 1), (@other::uuid, -1)) side (account, sign) where t.team_id = @team`, booked)
+	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, made, description, created_at, updated_at)
+		select team_id, id, account_id, date, total, 0, '', created_at, now() from transaction where team_id = @team`, nil)
+	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		select team_id, id, id, account_id, total, now() from transaction where team_id = @team and total > 30`, nil)
+	w.System(func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Get[int64](ctx, tx, `select bank_fold(@of, 10000)`, db.Args{"of": w.ID})
+		return err
+	})
+	w.Exec("reindex table bank_record", nil) // without the rows that every update leaves until they are vacuumed
+	w.Exec("analyze bank_record, bank_reconciliation, bank_clearing, bank_day_kept", nil)
+	account, end := w.accounts["1000"], dayOf("2026-06-01")
+	for name, read := range map[string]func(context.Context, *db.Tx) error{
+		"what is unmatched": func(ctx context.Context, tx *db.Tx) error {
+			open, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{account}, Before: end}, bank.OldestFirst, 10)
+			if err == nil && (open.Count != 30 || len(open.First) != 10) {
+				t.Errorf("%d records are unmatched, %d are told", open.Count, len(open.First))
+			}
+			return err
+		},
+		"what the bank says": func(ctx context.Context, tx *db.Tx) error {
+			held, err := bank.Balances(ctx, tx, []bank.Since{{Account: account}}, end)
+			if err == nil && (!held[0].Known || held[0].Cents != 8_002_000) {
+				t.Errorf("the bank says %+v", held)
+			}
+			return err
+		},
+		"what is not settled": func(ctx context.Context, tx *db.Tx) error {
+			open, err := db.Select[id.ID](ctx, tx, bank.Unsettled("@account", "@at::date"), db.Args{"team": tx.Team, "account": account, "at": end})
+			if len(open) != 30 {
+				t.Errorf("%d sources are not settled", len(open))
+			}
+			return err
+		},
+	} {
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			before, err := rowsRead(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if err := read(ctx, tx); err != nil {
+				return err
+			}
+			after, err := rowsRead(ctx, tx)
+			if rows := after - before; rows > 300 {
+				t.Errorf("%s: %d rows were read", name, rows)
+			}
+			return err
+		})
+	}
+}
+
+// rowsRead is how many rows of bank records, what is kept beside them and entries the connection has read since its counts were last reported.
+func rowsRead(ctx context.Context, tx *db.Tx) (int64, error) {
+	return db.Get[int64](ctx, tx, `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint from pg_stat_xact_user_tables
+		where relname like 'bank_%' or relname = 'ledger_entry'`, nil)
 }

@@ -25,7 +25,7 @@ const (
 	CountsOfAccount = `(
 		select jsonb_build_object('reconciled', everything.records - open.records, 'total', everything.records, 'unreconciled', open.records,
 			'latestCreatedAt', (select max(r.created_at) from bank_record r
-				where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction'))
+				where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.created_at is not null))
 		from (select coalesce(sum(d.records), 0)::bigint as records from bank_day d where d.team_id = a.team_id and d.account_id = a.id) everything,
 			(select count(*) as records from bank_record r
 				where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount) open)`
@@ -49,8 +49,8 @@ type Order string
 
 // The orders.
 const (
-	OldestFirst  Order = "r.date, r.id"
-	LargestFirst Order = "abs(r.amount - r.made) desc, r.id"
+	OldestFirst  Order = "u.date, u.id"
+	LargestFirst Order = "abs(u.open) desc, u.id"
 )
 
 // Unmatched is a movement that its transactions do not make up to the cent. Open is the rest, positive into the account.
@@ -75,10 +75,12 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 		Total money.Cents
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select r.id, r.account_id, r.amount - r.made as open, count(*) over () as count, (sum(r.amount - r.made) over ())::bigint as total
-		from bank_record r
-		where r.team_id = @team and r.account_id = any(@accounts::uuid[]) and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount
-			and r.date < @before and r.date >= coalesce(@first::date, '-infinity')
+		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
+			select r.* from unnest(@accounts::uuid[]) a (id) cross join lateral (
+				select r.id, r.account_id, r.date, r.amount - r.made as open from bank_record r
+				where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount
+				offset 0) r /* days and order must not lead to an index of all records by date: what is open is little */
+			where r.date < @before and r.date >= coalesce(@first::date, '-infinity')) u
 		order by `+string(by)+` limit @most`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})
 	if err != nil {
