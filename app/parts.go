@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/reconciliation"
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
@@ -90,6 +91,7 @@ func Parts(o External, c Config) parts.Part {
 		bank.Part(rule.Meet),
 		accountconnection.Part(),
 		rule.Part(),
+		reconciliation.Part(),
 		layout.Part(),
 		statement.Part(links),
 		historic.Part(),

@@ -125,6 +125,16 @@ func (e *Error) At(issues ...Issue) *Error {
 	return copied
 }
 
+// Under is a copy whose issues lie below a path: those of an object that is a field or an item of the body.
+func (e *Error) Under(path ...any) *Error {
+	copied := e.clone()
+	copied.issues = slices.Clone(e.issues)
+	for i := range copied.issues {
+		copied.issues[i].Path = slices.Concat(path, copied.issues[i].Path)
+	}
+	return copied
+}
+
 // WithLinks is a copy that leads to the reference; for strict query-validation errors alone. Rule ERR-16.
 func (e *Error) WithLinks(links Links) *Error {
 	copied := e.clone()

@@ -164,15 +164,10 @@ func inFee(err error) error {
 		return nil
 	}
 	e := apierr.From(err)
-	issues := e.Issues()
-	if len(issues) == 0 || e.Code() != apierr.CodeBadRequest {
+	if len(e.Issues()) == 0 || e.Code() != apierr.CodeBadRequest {
 		return err
 	}
-	moved := apierr.BadRequest.With(e.Context())
-	for i := range issues {
-		issues[i].Path = append([]any{"fee"}, issues[i].Path...)
-	}
-	return moved.At(issues...)
+	return e.Under("fee")
 }
 
 // depositCosts are what processor and channel kept of the active deposits of a reservation.

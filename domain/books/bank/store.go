@@ -1,7 +1,11 @@
 package bank
 
 import (
+	"context"
+	"fmt"
+
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
 
@@ -56,4 +60,19 @@ var sorts = page.Sorts{
 	{Name: "amount", Expr: "r.amount"},
 	{Name: "description", Expr: "r.description", Text: true},
 	{Name: "createdAt", Expr: "r.created_at"},
+}
+
+// ByID reads records, without what matches them; ids that name none are absent.
+func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*Record, error) {
+	q := query(tx)
+	q.And("r.id = any(@ids)", db.Args{"ids": ids})
+	found, err := db.Select[Record](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read bank records: %w", err)
+	}
+	out := make(map[id.ID]*Record, len(found))
+	for i := range found {
+		out[found[i].ID] = &found[i]
+	}
+	return out, nil
 }

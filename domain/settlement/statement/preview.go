@@ -101,11 +101,7 @@ func below(field string, err error) error {
 	if !errors.Is(err, apierr.BadRequest) {
 		return err
 	}
-	issues := apierr.From(err).Issues()
-	for i := range issues {
-		issues[i].Path = append([]any{field}, issues[i].Path...)
-	}
-	return apierr.BadRequest.At(issues...).Because(err)
+	return apierr.From(err).Under(field)
 }
 
 func (s detailed) previewEndpoint() api.Endpoint {

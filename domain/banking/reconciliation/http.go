@@ -1,0 +1,145 @@
+package reconciliation
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/bank"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/parts"
+)
+
+// Part is the reconciliation of bank records.
+func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+
+func endpoints() []api.Endpoint {
+	const tag = "Bank records"
+	scopes := []string{"bank:write"}
+	return []api.Endpoint{
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag, Summary: "Reconcile a bank record",
+			Errors: apierr.List{bank.ReconcileErrors(), transaction.Refusals()}, Scopes: append([]string{"transactions:write"}, scopes...), DryRun: true,
+			Doc: "Makes the record up of transactions that move money on its account, and of new ones that are booked in the same request. A transaction counts with what of it is on no" +
+				" record yet, or with `centTotal`. Unless a part says its cents, all parts together are what is open of the record; they are never more. A transfer is reconciled on each of its" +
+				" two accounts. A transaction that is reconciled is locked.",
+		}, reconcile),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/bank-records/{id}/unreconcile", ID: "unreconcileBankRecord", Tag: tag, Summary: "Undo the reconciliation of a bank record",
+			Scopes: scopes, DryRun: true,
+			Doc: "Takes transactions off the record, or all of them. They stay booked, and can be changed again. A record that a bank rule matched is not matched by it any more.",
+		}, unreconcile),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/bank-records/reconcile", ID: "reconcileBankRecords", Tag: tag, Summary: "Reconcile many bank records", Scopes: scopes, DryRun: true,
+			Doc: "Good items land and bad ones are reported with the codes and reasons of reconcileBankRecord; with atomic=true nothing lands when one item is bad. Of several items" +
+				" that name a record or a transaction, later ones find what earlier ones left.",
+		}, batch),
+	}
+}
+
+type reconcileInput struct {
+	ID   id.ID `path:"id"`
+	Body Request
+}
+
+func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record, error) {
+	made, err := book(ctx, tx, in.Body.Create)
+	if err != nil {
+		return nil, err
+	}
+	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{match(in.ID, in.Body.Transactions, made)})
+	if err != nil {
+		return nil, err
+	}
+	if len(refusals) > 0 {
+		return nil, told(&refusals[0], len(in.Body.Transactions))
+	}
+	return shown(ctx, tx, in.ID)
+}
+
+type unreconcileInput struct {
+	ID   id.ID `path:"id"`
+	Body struct {
+		TransactionIDs []id.ID `json:"transactionIds,omitempty" minItems:"1" maxItems:"500" uniqueItems:"true" doc:"Absent: all of the record."`
+	}
+}
+
+func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Record, error) {
+	record, err := shown(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var issues []apierr.Issue
+	for i, one := range in.Body.TransactionIDs {
+		if record.Reconciliation == nil || !slices.ContainsFunc(record.Reconciliation.Transactions, func(t bank.Transaction) bool { return t.ID == one }) {
+			issues = append(issues, apierr.IssueNotFound.InBody("transactionIds", i))
+		}
+	}
+	if issues != nil {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	if _, err := bank.Free(ctx, tx, []id.ID{in.ID}, in.Body.TransactionIDs); err != nil {
+		return nil, err
+	}
+	return shown(ctx, tx, in.ID)
+}
+
+type batchInput struct {
+	Atomic bool `query:"atomic" doc:"Nothing lands unless everything does."`
+	Body   struct {
+		Data []Item `json:"data" minItems:"1" maxItems:"500"`
+	}
+}
+
+// errNothingLands undoes an atomic batch with an item that was refused.
+var errNothingLands = errors.New("reconciliation: an item of an atomic batch was refused")
+
+func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
+	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
+	matches := make([]bank.Match, len(in.Body.Data))
+	for i, item := range in.Body.Data {
+		matches[i] = match(item.BankRecordID, item.Transactions, nil)
+	}
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		refusals, err := bank.Reconcile(ctx, tx, matches)
+		if err != nil {
+			return err
+		}
+		for i := range refusals {
+			out.Issues = append(out.Issues, api.Refusal(refusals[i].Match, nil, told(&refusals[i], len(in.Body.Data[refusals[i].Match].Transactions))))
+		}
+		if in.Atomic && len(refusals) > 0 {
+			return errNothingLands
+		}
+		return nil
+	})
+	if errors.Is(err, errNothingLands) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, item := range in.Body.Data {
+		if !slices.ContainsFunc(out.Issues, func(r api.Refused) bool { return r.Index == i }) {
+			out.Data = append(out.Data, api.Written{ID: item.BankRecordID, Index: i})
+		}
+	}
+	return out, nil
+}
+
+// shown is a record as readers see it, or apierr.NotFound.
+func shown(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
+	found, err := bank.ByID(ctx, tx, []id.ID{record})
+	if err != nil {
+		return nil, err
+	}
+	if found[record] == nil {
+		return nil, apierr.NotFound
+	}
+	return found[record], nil
+}

@@ -1,0 +1,89 @@
+// Package reconciliation makes bank records up of transactions: of those that are there, or of new ones that are booked in the same request, and takes that
+// back. What may be put together is decided in package bank, which keeps it; what a reconciled transaction is locked for, in package ledger.
+package reconciliation
+
+import (
+	"context"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Portion is a transaction that makes up a record, in whole or in part.
+type Portion struct {
+	ID        id.ID        `json:"id"`
+	CentTotal *money.Cents `json:"centTotal,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"The part of the record that the transaction makes, positive into the account; absent: all of it that is on no other record."`
+}
+
+// Request says what a record is made up of, besides what it is reconciled with already.
+type Request struct {
+	Transactions []Portion            `json:"transactions,omitempty" maxItems:"500" doc:"Transactions that are there."`
+	Create       []transaction.Create `json:"create,omitempty" maxItems:"20" doc:"Transactions to be booked first, as createTransaction takes them."`
+}
+
+// Resolve wants at least one transaction.
+func (r *Request) Resolve() []apierr.Issue {
+	if len(r.Transactions)+len(r.Create) == 0 {
+		return []apierr.Issue{apierr.IssueRequired.InBody("transactions")}
+	}
+	return nil
+}
+
+// Item is a record of a batch.
+type Item struct {
+	BankRecordID id.ID     `json:"bankRecordId"`
+	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500"`
+}
+
+// match is what a request asks of package bank, with the transactions that were made for it.
+func match(record id.ID, portions []Portion, made []id.ID) bank.Match {
+	m := bank.Match{RecordID: record}
+	for _, p := range portions {
+		m.Parts = append(m.Parts, bank.Portion{TransactionID: p.ID, Cents: p.CentTotal})
+	}
+	for _, one := range made {
+		m.Parts = append(m.Parts, bank.Portion{TransactionID: one})
+	}
+	return m
+}
+
+// book makes the transactions of a request. A refused one is told at its place.
+func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
+	made := make([]id.ID, len(all))
+	for i := range all {
+		t, err := transaction.Add(ctx, tx, &all[i], ledger.Lenience{})
+		switch {
+		case apierr.Refused(err):
+			return nil, apierr.From(err).Under("create", i)
+		case err != nil:
+			return nil, err
+		}
+		made[i] = t.ID
+	}
+	return made, nil
+}
+
+// told is a refusal as the caller of one record knows it: the first transactions of a match are those of the request, the others those that it created.
+func told(r *bank.Refusal, given int) *apierr.Error {
+	var path []any
+	switch {
+	case r.Part < 0:
+		if r.Issue != "" {
+			return r.Err.At(r.Issue.InPath("id"))
+		}
+		return r.Err
+	case r.Part < given:
+		path = []any{"transactions", r.Part, "id"}
+	default:
+		path = []any{"create", r.Part - given}
+	}
+	if r.Issue == "" {
+		return r.Err.At(apierr.IssueContradiction.InBody(path...))
+	}
+	return r.Err.At(r.Issue.InBody(path...))
+}

@@ -1,0 +1,358 @@
+package bank
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Why a bank record is not reconciled with transactions.
+var (
+	ErrInactive         = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordInactive, "Bank record is excluded")
+	ErrUnassigned       = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordUnassigned, "Bank record is not linked to a bank account")
+	ErrAmountMismatch   = apierr.New(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch, "Bank record and transaction amounts differ")
+	ErrTransferMismatch = apierr.New(apierr.CodeBadRequest, apierr.ReasonReconciliationTransferMismatch, "A transfer reconciles only to its source or destination bank record")
+	ErrElsewhere        = apierr.New(apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere, "Transaction is reconciled to another bank record")
+	ErrArchived         = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "Transaction is archived")
+)
+
+// ReconcileErrors are the conditions that Reconcile fails with.
+func ReconcileErrors() apierr.List {
+	return apierr.List{apierr.NotFound, ErrInactive, ErrUnassigned, ErrAmountMismatch, ErrTransferMismatch, ErrElsewhere, ErrArchived}
+}
+
+// Match is a bank record and the transactions that make it up, besides those that it is reconciled with already.
+type Match struct {
+	RecordID id.ID
+	Parts    []Portion
+	// RuleID is the bank rule that found the match; nil for a person.
+	RuleID *id.ID
+}
+
+// Portion is what a transaction makes of a record.
+type Portion struct {
+	TransactionID id.ID
+	// Cents are those of the part, positive into the account; nil for all of the transaction that is on no record yet.
+	Cents *money.Cents
+}
+
+// Refusal is why a match cannot be made.
+type Refusal struct {
+	Match int // its place among the matches
+	Part  int // -1 for the record itself
+	Err      *apierr.Error
+	// Issue is what is wrong with the id of the record or the part, for an error that says nothing more.
+	Issue apierr.IssueCode
+}
+
+// Reconcile makes the matches that can be made and gives the refusals of the others; of several matches of a record or a transaction, the later ones find
+// what the earlier ones left. Transactions are held before records, each by id, so a transaction is neither changed nor derived meanwhile.
+//
+// A match is refused when the record is unknown or a stated balance, excluded (bankRecordInactive, RSN-08) or on no account (bankRecordUnassigned, RSN-13); when a
+// transaction is unknown or archived; is a transfer that did not move this way on the account (reconciliationTransferMismatch, RSN-51); is on other records
+// as a whole (transactionReconciledElsewhere, RSN-67); or when amounts differ (reconciliationAmountMismatch, RSN-50): a part is more than what is left of its
+// transaction, or the parts more than what is open of the record, or less where no part says its cents.
+func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, error) {
+	f, err := holdMatched(ctx, tx, matches)
+	if err != nil {
+		return nil, err
+	}
+	var refusals []Refusal
+	var rows []reconciliationRow
+	for i := range matches {
+		made, refusal := f.make(&matches[i])
+		if refusal != nil {
+			refusal.Match = i
+			refusals = append(refusals, *refusal)
+			continue
+		}
+		rows = append(rows, made...)
+	}
+	return refusals, f.store(ctx, tx, rows)
+}
+
+// heldRecord is a record that is reconciled or freed.
+type heldRecord struct {
+	ID        id.ID
+	AccountID *id.ID
+	Status    Status
+	Type      Type
+	Amount    money.Cents
+	Made      money.Cents
+	RuleID    *id.ID
+	Parts     []told
+
+	// before is what callers saw of its reconciliation.
+	before reconciliationView
+}
+
+// told is a part as callers see it.
+type told struct {
+	ID     id.ID       `json:"id"`
+	Amount money.Cents `json:"amount"`
+}
+
+type reconciliationView struct {
+	Transactions      []told `json:"transactions"`
+	MatchedByBankRule *id.ID `json:"matchedByBankRule"`
+}
+
+func (r *heldRecord) view() reconciliationView {
+	return reconciliationView{slices.Clone(r.Parts), r.RuleID}
+}
+
+// leg is what a transaction moved on an account, and what of it records of the account have.
+type leg struct {
+	TransactionID id.ID
+	AccountID     *id.ID
+	Type          string
+	Status        string
+	Moved         money.Cents
+	Used          money.Cents
+	RecordIDs     []id.ID
+}
+
+type legKey struct{ transaction, account id.ID }
+
+// matched is what matches are judged by.
+type matched struct {
+	records map[id.ID]*heldRecord
+	types   map[id.ID]*leg // by transaction, whatever its account
+	legs    map[legKey]*leg
+	changed []id.ID
+}
+
+type reconciliationRow struct {
+	RecordID      id.ID
+	TransactionID id.ID
+	AccountID     id.ID
+	Cents         money.Cents
+}
+
+const heldRecords = `select r.id, r.account_id, r.status, r.type, r.amount, r.made, r.matched_by_bank_rule as rule_id,
+	coalesce((select jsonb_agg(jsonb_build_object('id', n.transaction_id, 'amount', n.cent_total) order by n.transaction_id)
+		from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id), '[]') as parts
+	from bank_record r where r.team_id = @team and r.id = any(@ids) order by r.id`
+
+// holdMatched holds the transactions and records of matches and reads what they are judged by.
+func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, error) {
+	var records, transactions []id.ID
+	for i := range matches {
+		records = append(records, matches[i].RecordID)
+		for _, p := range matches[i].Parts {
+			transactions = append(transactions, p.TransactionID)
+		}
+	}
+	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": transactions}); err != nil {
+		return nil, fmt.Errorf("hold transactions: %w", err)
+	}
+	held, err := holdRecords(ctx, tx, records)
+	if err != nil {
+		return nil, err
+	}
+	f := &matched{records: held, types: map[id.ID]*leg{}, legs: map[legKey]*leg{}}
+	legs, err := db.Select[leg](ctx, tx, `
+		select t.id as transaction_id, m.account_id, t.type, t.status, coalesce(m.moved, 0)::bigint as moved, coalesce(u.used, 0)::bigint as used,
+			coalesce(u.records, '{}') as record_ids
+		from transaction t
+		left join lateral (
+			select e.account_id, sum(e.cent_total) as moved from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
+			where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active' and e.ledger <> 'historical' and e.currency = coalesce(a.banking_currency, e.currency)
+			group by e.account_id) m on true
+		left join lateral (
+			select sum(n.cent_total) as used, array_agg(n.bank_record_id order by n.bank_record_id) as records from bank_reconciliation n
+			where n.team_id = t.team_id and n.transaction_id = t.id and n.account_id = m.account_id) u on true
+		where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
+	if err != nil {
+		return nil, fmt.Errorf("read what transactions moved: %w", err)
+	}
+	for i := range legs {
+		f.types[legs[i].TransactionID] = &legs[i]
+		if legs[i].AccountID != nil {
+			f.legs[legKey{legs[i].TransactionID, *legs[i].AccountID}] = &legs[i]
+		}
+	}
+	return f, nil
+}
+
+func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRecord, error) {
+	if _, err := tx.Exec(ctx, `select from bank_record where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": ids}); err != nil {
+		return nil, fmt.Errorf("hold bank records: %w", err)
+	}
+	found, err := db.Select[heldRecord](ctx, tx, heldRecords, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read bank records: %w", err)
+	}
+	out := make(map[id.ID]*heldRecord, len(found))
+	for i := range found {
+		found[i].before = found[i].view()
+		out[found[i].ID] = &found[i]
+	}
+	return out, nil
+}
+
+// make judges a match and takes note of what it uses up, or refuses it.
+func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
+	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) { return nil, &Refusal{Part: part, Err: err} }
+	r := f.records[m.RecordID]
+	switch {
+	case r == nil:
+		return refuse(-1, apierr.NotFound)
+	case r.Type != Movement:
+		return nil, &Refusal{Part: -1, Err: apierr.BadRequest, Issue: apierr.IssueContradiction}
+	case r.Status != Active:
+		return refuse(-1, ErrInactive)
+	case r.AccountID == nil:
+		return refuse(-1, ErrUnassigned)
+	}
+	rows, sum, exact := make([]reconciliationRow, len(m.Parts)), money.Cents(0), true
+	for i, p := range m.Parts {
+		switch of := f.types[p.TransactionID]; {
+		case of == nil:
+			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueNotFound}
+		case slices.ContainsFunc(r.Parts, func(o told) bool { return o.ID == p.TransactionID }),
+			slices.ContainsFunc(rows[:i], func(o reconciliationRow) bool { return o.TransactionID == p.TransactionID }):
+			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueUnique}
+		}
+		cents, err := f.part(r, p)
+		if err != nil {
+			return refuse(i, err)
+		}
+		exact = exact && p.Cents == nil
+		rows[i], sum = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents}, sum+cents
+	}
+	if open := r.Amount - r.Made; exact && sum != open || beyond(sum, open) {
+		return refuse(-1, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": open, "transactionAmount": sum}))
+	}
+	for _, row := range rows {
+		l := f.legs[legKey{row.TransactionID, row.AccountID}]
+		l.Used += row.Cents
+		l.RecordIDs = append(l.RecordIDs, r.ID)
+		r.Parts = append(r.Parts, told{row.TransactionID, row.Cents})
+	}
+	slices.SortFunc(r.Parts, func(a, b told) int { return a.ID.Compare(b.ID) })
+	r.Made += sum
+	r.RuleID = cmp.Or(r.RuleID, m.RuleID)
+	f.changed = append(f.changed, r.ID)
+	return rows, nil
+}
+
+// beyond is whether a part goes the other way than what is left, or further.
+func beyond(part, left money.Cents) bool {
+	return part == 0 || (part > 0) != (left > 0) || max(part, -part) > max(left, -left)
+}
+
+// part is how many cents of a record a transaction makes that is not on it yet.
+func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
+	of, l := f.types[p.TransactionID], f.legs[legKey{p.TransactionID, *r.AccountID}]
+	switch {
+	case of.Status != string(Active):
+		return 0, ErrArchived
+	case of.Type == "transfer" && (l == nil || (l.Moved > 0) != (r.Amount > 0)):
+		return 0, ErrTransferMismatch
+	case l == nil:
+		return 0, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": r.Amount - r.Made, "transactionAmount": money.Cents(0)})
+	}
+	left := l.Moved - l.Used
+	if left == 0 && l.Used != 0 {
+		return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
+	}
+	if p.Cents == nil {
+		return left, nil
+	}
+	if beyond(*p.Cents, left) {
+		if l.Used != 0 && !beyond(*p.Cents, l.Moved) {
+			return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
+		}
+		return 0, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": *p.Cents, "transactionAmount": left})
+	}
+	return *p.Cents, nil
+}
+
+// store keeps the rows of matches and tells of the records.
+func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	n := len(rows)
+	records, transactions, accounts, cents := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n), make([]money.Cents, n)
+	for i, r := range rows {
+		records[i], transactions[i], accounts[i], cents[i] = r.RecordID, r.TransactionID, r.AccountID, r.Cents
+	}
+	if _, err := tx.Exec(ctx, `
+		insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+		select @team, r, t, a, c, @now from unnest(@records::uuid[], @transactions::uuid[], @accounts::uuid[], @cents::bigint[]) n (r, t, a, c)`,
+		db.Args{"team": tx.Team, "records": records, "transactions": transactions, "accounts": accounts, "cents": cents, "now": tx.Now}); err != nil {
+		return fmt.Errorf("reconcile bank records: %w", err)
+	}
+	return f.tell(ctx, tx)
+}
+
+// tell keeps which rule matched the changed records, and tells of them.
+func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
+	rules := make([]*id.ID, len(f.changed))
+	for i, one := range f.changed {
+		rules[i] = f.records[one].RuleID
+	}
+	if _, err := tx.Exec(ctx, `
+		update bank_record r set matched_by_bank_rule = n.rule, updated_at = @now from unnest(@ids::uuid[], @rules::uuid[]) n (id, rule)
+		where r.team_id = @team and r.id = n.id`, db.Args{"team": tx.Team, "ids": f.changed, "rules": rules, "now": tx.Now}); err != nil {
+		return fmt.Errorf("keep which rules matched bank records: %w", err)
+	}
+	for _, one := range f.changed {
+		r := f.records[one]
+		audit.Note(tx, audit.Updated, audit.BankRecord, one, r.before, r.view(), audit.Ref(audit.RoleAccount, audit.Account, *r.AccountID))
+	}
+	return nil
+}
+
+// Free undoes the reconciliation of records with transactions, or with nil with all of theirs, and gives how many parts went. A record that was matched by a rule
+// is not any more. Journals that only the reconciliation kept as they were are derived again. Unknown records and parts are left out.
+func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, error) {
+	args := db.Args{"team": tx.Team, "records": records, "transactions": transactions}
+	held, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.id in (select n.transaction_id from bank_reconciliation n
+			where n.team_id = @team and n.bank_record_id = any(@records) and (@transactions::uuid[] is null or n.transaction_id = any(@transactions)))
+		order by t.id for update`, args)
+	if err != nil {
+		return 0, fmt.Errorf("hold transactions: %w", err)
+	}
+	f := &matched{}
+	if f.records, err = holdRecords(ctx, tx, records); err != nil {
+		return 0, err
+	}
+	gone, err := db.Select[reconciliationRow](ctx, tx, `
+		delete from bank_reconciliation where team_id = @team and bank_record_id = any(@records) and transaction_id = any(@held)
+		returning bank_record_id as record_id, transaction_id, account_id, cent_total as cents`, db.Args{"team": tx.Team, "records": records, "held": held})
+	if err != nil || len(gone) == 0 {
+		return 0, err
+	}
+	for _, row := range gone {
+		r := f.records[row.RecordID]
+		r.Parts = slices.DeleteFunc(r.Parts, func(t told) bool { return t.ID == row.TransactionID })
+		r.RuleID = nil
+		if !slices.Contains(f.changed, r.ID) {
+			f.changed = append(f.changed, r.ID)
+		}
+	}
+	if err := f.tell(ctx, tx); err != nil {
+		return 0, err
+	}
+	listings, err := db.Select[id.ID](ctx, tx, `
+		select distinct listing_id from transaction_line where team_id = @team and transaction_id = any(@held) and listing_id is not null order by 1 limit 1000`,
+		db.Args{"team": tx.Team, "held": held})
+	if err != nil {
+		return 0, fmt.Errorf("find the listings of transactions: %w", err)
+	}
+	return len(gone), ledger.RetryReleased(ctx, tx, f.changed, listings)
+}
