@@ -78,6 +78,7 @@ var derived = map[string]string{
 	"bank_clearing":         "which sources a bank and the books agree on",
 	"bank_day_kept":         "sums of bank records",
 	"bank_delta":            "sums of bank records",
+	"bank_rule_run_item":    "what runs did with records, which are told as such",
 	"bank_rule_version":     "earlier states of a rule, whose events tell of them",
 	"delivery_email":        "what was sent, a trail of its own",
 	"file":                  "bytes: of an attachment, which is told as such, and of what an operation made and names as its result",

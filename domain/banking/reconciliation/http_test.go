@@ -77,7 +77,9 @@ func (o *office) transfer(from, to string, cents int64) id.ID {
 	}).Want(201).ID("id")
 }
 
-func path(record id.ID, action string) string { return "/bank-records/" + record.String() + "/" + action }
+func path(record id.ID, action string) string {
+	return "/bank-records/" + record.String() + "/" + action
+}
 
 // made is a body that names transactions.
 func made(transactions ...id.ID) object {
@@ -111,7 +113,9 @@ func TestManyToMany(t *testing.T) {
 	if mismatch.Int("context.bankRecordAmount") != 400 || mismatch.Int("context.transactionAmount") != 900 {
 		t.Errorf("amounts of the mismatch: %s", mismatch.Body)
 	}
-	part := func(x id.ID, cents int64) object { return object{"transactions": list{object{"id": x, "centTotal": cents}}} }
+	part := func(x id.ID, cents int64) object {
+		return object{"transactions": list{object{"id": x, "centTotal": cents}}}
+	}
 	o.Post(path(first, "reconcile"), part(whole, 401)).WantError(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch)
 	o.Post(path(first, "reconcile"), part(whole, -400)).WantError(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch)
 	o.Post(path(first, "reconcile"), part(whole, 400)).Want(200)

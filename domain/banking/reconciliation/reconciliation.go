@@ -37,7 +37,7 @@ func (r *Request) Resolve() []apierr.Issue {
 // Item is a record of a batch.
 type Item struct {
 	BankRecordID id.ID     `json:"bankRecordId"`
-	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500"`
+	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500" doc:"What the record is made up of, besides what it is reconciled with already."`
 }
 
 // match is what a request asks of package bank, with the transactions that were made for it.

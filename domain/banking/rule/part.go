@@ -1,7 +1,11 @@
 package rule
 
 import (
+	"time"
+
+	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/job"
 	"stayledger/platform/parts"
 )
 
@@ -13,5 +17,11 @@ var (
 
 // Part is bank rules.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("bank_rule", "bank_rule_version")}
+	return parts.Part{
+		Endpoints: append(endpoints(), runEndpoints("Bank rules")...),
+		Handlers: map[job.Kind]job.Handler{
+			RunKind: operation.Work(5*time.Minute, runTask), UndoKind: operation.Work(5*time.Minute, undoTask),
+		},
+		Tables: parts.Owns("bank_rule_run_item", "bank_rule", "bank_rule_version"),
+	}
 }

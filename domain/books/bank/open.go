@@ -48,3 +48,31 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	}
 	return found, nil
 }
+
+// OpenOf are those of some records that are open movements on bank accounts, by id.
+func OpenOf(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
+	return openWhere(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
+}
+
+// OpenAfter are the open movements of the team whose ids come after one, or with the zero id all of them, by id, and at most so many.
+func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
+	return openWhere(ctx, tx, "r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)", db.Args{"last": last, "most": most})
+}
+
+func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Open, error) {
+	args["team"] = tx.Team
+	limit := ""
+	if args["most"] != nil {
+		limit = " limit @most"
+	}
+	found, err := db.Select[Open](ctx, tx, `
+		select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref
+		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
+		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.made <> r.amount and `+condition+`
+			and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
+		order by r.id`+limit, args)
+	if err != nil {
+		return nil, fmt.Errorf("read open bank records: %w", err)
+	}
+	return found, nil
+}

@@ -166,7 +166,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, made, description, created_at, updated_at)
 		select team_id, id, account_id, date, total, 0, '', created_at, now() from transaction where team_id = @team`, nil)
 	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
-		select team_id, id, id, account_id, total, now() from transaction where team_id = @team and total > 30`, nil)
+		select team_id, t.id, id, account_id, total, now() from transaction t where team_id = @team and total > 30`, nil)
 	w.System(func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Get[int64](ctx, tx, `select bank_fold(@of, 10000)`, db.Args{"of": w.ID})
 		return err

@@ -48,7 +48,7 @@ type Portion struct {
 type Refusal struct {
 	Match int // its place among the matches
 	Part  int // -1 for the record itself
-	Err      *apierr.Error
+	Err   *apierr.Error
 	// Issue is what is wrong with the id of the record or the part, for an error that says nothing more.
 	Issue apierr.IssueCode
 }
@@ -203,7 +203,9 @@ func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRe
 
 // make judges a match and takes note of what it uses up, or refuses it.
 func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
-	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) { return nil, &Refusal{Part: part, Err: err} }
+	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) {
+		return nil, &Refusal{Part: part, Err: err}
+	}
 	r := f.records[m.RecordID]
 	switch {
 	case r == nil:

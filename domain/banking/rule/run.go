@@ -1,0 +1,324 @@
+package rule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// The kinds of tasks: of a run, and of undoing one.
+var (
+	RunKind  = job.NewKind("bank-rule.run")
+	UndoKind = job.NewKind("bank-rule.undo")
+)
+
+// runTogether is how many records a task of a run books; it bounds its memory and for how long it holds the gate.
+const runTogether = 250
+
+// RunOutcome is what became of a record in a run.
+type RunOutcome string
+
+// The outcomes.
+const (
+	Applied RunOutcome = "applied"
+	Failed  RunOutcome = "failed"
+	Undone  RunOutcome = "undone"
+)
+
+// Enum lists the outcomes.
+func (RunOutcome) Enum() []string { return []string{string(Applied), string(Failed), string(Undone)} }
+
+// RunItem is what a run did with a record, or a dry run would do.
+type RunItem struct {
+	BankRecordID  id.ID      `json:"bankRecordId"`
+	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; undone: it was taken back."`
+	Reason        *string    `json:"reason" doc:"Why nothing was booked, or why it could not be undone; null when there is no reason."`
+	TransactionID *id.ID     `json:"transactionId" doc:"Null when there is none, and in a dry run."`
+}
+
+// runArgs are the records of a task. The rule is that of a person's run; without one, all active rules of mode auto decide.
+type runArgs struct {
+	RuleID  *id.ID  `json:"ruleId,omitempty"`
+	Records []id.ID `json:"records"`
+}
+
+// deciding reads the rules of a run, and how they decide.
+func deciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
+	condition, args := "r.status = 'active' and r.mode = 'auto'", db.Args{}
+	if rule != nil {
+		condition, args = "r.id = @rule", db.Args{"rule": *rule}
+	}
+	stored, err := rulesOf(ctx, tx, condition, args)
+	if err != nil {
+		return nil, err
+	}
+	usable := sound(stored)
+	for i := range usable {
+		usable[i].Status = Active
+	}
+	engine, err := Compile(usable)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Pass(), nil
+}
+
+// booking is a record that a rule takes, with the transaction that it makes.
+type booking struct {
+	record id.ID
+	rule   *Rule
+	create transaction.Create
+}
+
+// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the refused ones are told with their reason.
+// Records that no rule takes, or that are not open any more, are not told.
+func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, error) {
+	pass, err := deciding(ctx, tx, args.RuleID)
+	if err != nil {
+		return nil, nil, err
+	}
+	open, err := bank.OpenOf(ctx, tx, args.Records)
+	if err != nil {
+		return nil, nil, err
+	}
+	items, rules := []RunItem{}, []*Rule{}
+	var bookings []booking
+	for i := range open {
+		r := ofOpen(&open[i])
+		switch d := pass.Decide(&r); {
+		case d.Transaction != nil:
+			bookings = append(bookings, booking{r.ID, d.Rule, *d.Transaction})
+		case d.Rule != nil:
+			items, rules = append(items, RunItem{BankRecordID: r.ID, Outcome: Failed, Reason: new(string(d.Reason))}), append(rules, d.Rule)
+		}
+	}
+	var made []RunItem
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		made, err = book(ctx, tx, bookings)
+		return err
+	})
+	if apierr.Refused(err) {
+		made, err = bookEach(ctx, tx, bookings)
+	}
+	for i := range bookings {
+		rules = append(rules, bookings[i].rule)
+	}
+	return append(items, made...), rules, err
+}
+
+// book makes the transactions of bookings and reconciles their records: all of them or, with the first refusal, none.
+func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
+	if len(bookings) == 0 {
+		return nil, nil
+	}
+	creates := make([]transaction.Create, len(bookings))
+	for i := range bookings {
+		creates[i] = bookings[i].create
+	}
+	made, err := transaction.AddAll(ctx, tx, creates, ledger.Lenience{})
+	if err != nil {
+		return nil, err
+	}
+	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
+	for i := range bookings {
+		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID}
+		matches[i] = bank.Match{RecordID: bookings[i].record, Parts: []bank.Portion{{TransactionID: made[i].ID}}, RuleID: &bookings[i].rule.ID}
+	}
+	refusals, err := bank.Reconcile(ctx, tx, matches)
+	if err == nil && len(refusals) > 0 {
+		return nil, refusals[0].Err
+	}
+	return items, err
+}
+
+// bookEach makes the bookings one by one, and tells of those that are refused.
+func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
+	items := make([]RunItem, len(bookings))
+	for i := range bookings {
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+			made, err := book(ctx, tx, bookings[i:i+1])
+			if err == nil {
+				items[i] = made[0]
+			}
+			return err
+		})
+		if err != nil && !apierr.Refused(err) {
+			return nil, err
+		}
+		if err != nil {
+			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(reasonOf(err))}
+		}
+	}
+	return items, nil
+}
+
+// reasonOf is the reason of a refusal, or the code of its first issue, or its own.
+func reasonOf(err error) string {
+	e := apierr.From(err)
+	if e.Reason() != "" {
+		return string(e.Reason())
+	}
+	if issues := e.Issues(); len(issues) > 0 {
+		return string(issues[0].Code)
+	}
+	return string(e.Code())
+}
+
+// namedResults is up to how many transactions a task names as results of its operation.
+const namedResults = 25
+
+func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) error {
+	items, rules, err := run(ctx, tx, args)
+	if err != nil {
+		return err
+	}
+	if err := keepItems(ctx, tx, r.OperationID, items, rules); err != nil {
+		return err
+	}
+	named := 0
+	for i := range items {
+		if items[i].TransactionID == nil || named == namedResults {
+			continue
+		}
+		named++
+		if err := operation.AddResult(ctx, tx, r.OperationID, operation.Resource{Type: operation.Transaction, ID: *items[i].TransactionID, Role: operation.Result}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules []*Rule) error {
+	if len(items) == 0 {
+		return nil
+	}
+	n := len(items)
+	records, ruleIDs, versions, outcomes, reasons, transactions := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
+	for i := range items {
+		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
+		outcomes[i], reasons[i], transactions[i] = string(items[i].Outcome), items[i].Reason, items[i].TransactionID
+	}
+	_, err := tx.Exec(ctx, `
+		insert into bank_rule_run_item (team_id, operation_id, bank_record_id, bank_rule_id, version, outcome, reason, transaction_id, created_at)
+		select @team, @run, r, u, v, o, w, t, @now
+		from unnest(@records::uuid[], @rules::uuid[], @versions::bigint[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, u, v, o, w, t)`,
+		db.Args{
+			"team": tx.Team, "run": run, "records": records, "rules": ruleIDs, "versions": versions, "outcomes": outcomes, "reasons": reasons,
+			"transactions": transactions, "now": tx.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("keep what a run of bank rules did: %w", err)
+	}
+	return nil
+}
+
+// tasksOf divides records among tasks of a kind; there is one for none, since an operation needs it.
+func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation.Task {
+	tasks := []operation.Task{}
+	for some := range slices.Chunk(records, runTogether) {
+		tasks = append(tasks, operation.Task{Kind: kind, Args: args(some), Priority: 1})
+	}
+	if len(tasks) == 0 {
+		tasks = append(tasks, operation.Task{Kind: kind, Args: args([]id.ID{}), Priority: 1})
+	}
+	return tasks
+}
+
+// Arrived starts a run of the active rules of mode auto over records that are new to the team, when one of the rules takes one of them.
+func Arrived(ctx context.Context, tx *db.Tx, records []id.ID) error {
+	pass, err := deciding(ctx, tx, nil)
+	if err != nil || len(pass.rules) == 0 {
+		return err
+	}
+	open, err := bank.OpenOf(ctx, tx, records)
+	if err != nil {
+		return err
+	}
+	var taken []id.ID
+	for i := range open {
+		r := ofOpen(&open[i])
+		if pass.first(&r) != nil {
+			taken = append(taken, r.ID)
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	_, err = operation.Start(ctx, tx, operation.New{
+		Type: operation.BankRuleRun, Tasks: tasksOf(RunKind, taken, func(some []id.ID) any { return runArgs{Records: some} }),
+	})
+	return err
+}
+
+type undoArgs struct {
+	RunID   id.ID   `json:"runId"`
+	Records []id.ID `json:"records"`
+}
+
+// undoTask takes back what a run made of records: they are open again, and its transactions are gone. What cannot be taken back stays, with the reason.
+func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) error {
+	items, err := itemsOf(ctx, tx, args.RunID, args.Records)
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		item := &items[i]
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+			if _, err := bank.Free(ctx, tx, []id.ID{item.BankRecordID}, []id.ID{*item.TransactionID}); err != nil {
+				return err
+			}
+			err := transaction.Remove(ctx, tx, *item.TransactionID, false, ledger.Lenience{})
+			if errors.Is(err, apierr.NotFound) { // somebody has deleted it since
+				return nil
+			}
+			return err
+		})
+		switch {
+		case err == nil:
+			item.Outcome, item.Reason, item.TransactionID = Undone, nil, nil
+		case apierr.Refused(err):
+			item.Reason = new(reasonOf(err))
+		default:
+			return err
+		}
+	}
+	return undone(ctx, tx, args.RunID, items)
+}
+
+func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {
+	found, err := db.Select[RunItem](ctx, tx, `
+		select bank_record_id, outcome, reason, transaction_id from bank_rule_run_item
+		where team_id = @team and operation_id = @run and bank_record_id = any(@records) and outcome = 'applied' order by transaction_id for update`,
+		db.Args{"team": tx.Team, "run": run, "records": records})
+	if err != nil {
+		return nil, fmt.Errorf("read what a run of bank rules did: %w", err)
+	}
+	return found, nil
+}
+
+func undone(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
+	n := len(items)
+	records, outcomes, reasons, transactions := make([]id.ID, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
+	for i := range items {
+		records[i], outcomes[i], reasons[i], transactions[i] = items[i].BankRecordID, string(items[i].Outcome), items[i].Reason, items[i].TransactionID
+	}
+	_, err := tx.Exec(ctx, `
+		update bank_rule_run_item x set outcome = i.o, reason = i.w, transaction_id = i.t
+		from unnest(@records::uuid[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, o, w, t)
+		where x.team_id = @team and x.operation_id = @run and x.bank_record_id = i.r`,
+		db.Args{"team": tx.Team, "run": run, "records": records, "outcomes": outcomes, "reasons": reasons, "transactions": transactions})
+	if err != nil {
+		return fmt.Errorf("keep what was undone of a run of bank rules: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package rule
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// errIncomplete refuses to run a rule again, or to undo a run, while a run of the rule goes on (RSN-14).
+var errIncomplete = apierr.New(apierr.CodeConflict, apierr.ReasonBankRuleRunIncomplete, "Bank rule run has not finished")
+
+// runEndpoints are the routes that book what a rule takes.
+func runEndpoints(tag string) []api.Endpoint {
+	reads, writes := []string{"bank:read"}, []string{"bank:write", "transactions:write"}
+	return []api.Endpoint{
+		api.Queue(api.Endpoint{
+			Method: http.MethodPost, Path: "/bank-rules/{id}/run", ID: "runBankRule", Tag: tag, Summary: "Run a bank rule",
+			Errors: apierr.List{errIncomplete}, Scopes: writes, DryRun: true,
+			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[RunPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
+			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the rule takes, or all that it takes, and reconciles each with its transaction," +
+				" whatever the rule's mode and status. What is refused for one record, by closed books for example, keeps the others from nothing. A dry run does so in the request for the" +
+				" first 250 records, answers 200 with what became of each and keeps nothing. Fails with 404, and with 400 for unknown records.",
+		}, startRun, runNow),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/bank-rules/{id}/runs/{operationId}", ID: "listBankRuleRun", Tag: tag, Summary: "Read what a run of a bank rule did", Scopes: reads,
+			Doc: "The records that the rule took, by id. Fails with 404 for an operation that is no run in which the rule took part.",
+		}, listRun),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/bank-rules/{id}/runs/{operationId}/undo", ID: "undoBankRuleRun", Tag: tag, Summary: "Undo a run of a bank rule",
+			Errors: apierr.List{errIncomplete}, Scopes: writes, Status: http.StatusAccepted,
+			Doc: "Starts an operation of type bank-rule-run that opens the records again that the rule booked in the run, and deletes their transactions. A transaction that is locked or needed" +
+				" elsewhere stays with its record, and the run tells the reason.",
+		}, startUndo),
+	}
+}
+
+type runInput struct {
+	ID   id.ID `path:"id"`
+	Body struct {
+		BankRecordIDs []id.ID `json:"bankRecordIds,omitempty" minItems:"1" maxItems:"1000" uniqueItems:"true" doc:"Absent: all open records."`
+	} `required:"false"`
+}
+
+// RunPreview is what a run would do.
+type RunPreview struct {
+	Data []RunPreviewItem `json:"data" doc:"The records that the rule takes, at most 250."`
+	Cut  bool             `json:"cut" doc:"Whether the rule takes more records."`
+}
+
+// RunPreviewItem is what a run would do with a record.
+type RunPreviewItem struct {
+	RunItem
+
+	Transaction *transaction.Transaction `json:"transaction" doc:"As it would be booked; null when nothing would."`
+}
+
+// RunAnswer is the acknowledgement of a run, or what a dry run of it would do (INIT-28, INIT-29).
+type RunAnswer struct {
+	*operation.Acknowledgement
+	*RunPreview
+
+	taken []id.ID
+}
+
+// HTTPStatus is 202 for a run and 200 for a dry run of it.
+func (a *RunAnswer) HTTPStatus() int {
+	if a.Acknowledgement != nil {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// readTogether is how many open records are looked at together.
+const readTogether = 5000
+
+// taking are the open records that a rule takes, of some or of all.
+func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.ID, error) {
+	pass, err := deciding(ctx, tx, &rule)
+	if err != nil {
+		return nil, err
+	}
+	taken := []id.ID{}
+	take := func(open []bank.Open) {
+		for i := range open {
+			if r := ofOpen(&open[i]); pass.first(&r) != nil {
+				taken = append(taken, r.ID)
+			}
+		}
+	}
+	if records != nil {
+		open, err := bank.OpenOf(ctx, tx, records)
+		take(open)
+		return taken, err
+	}
+	last := id.Zero
+	for {
+		open, err := bank.OpenAfter(ctx, tx, last, readTogether)
+		if err != nil {
+			return nil, err
+		}
+		take(open)
+		if len(open) < readTogether {
+			return taken, nil
+		}
+		last = open[len(open)-1].ID
+	}
+}
+
+func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
+	if _, err := toChange(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	if err := finished(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	known, err := bank.ByID(ctx, tx, in.Body.BankRecordIDs)
+	if err != nil {
+		return nil, err
+	}
+	if err := unknown("bankRecordIds", in.Body.BankRecordIDs, func(v id.ID) apierr.IssueCode {
+		if known[v] == nil {
+			return apierr.IssueNotFound
+		}
+		return ""
+	}); err != nil {
+		return nil, err
+	}
+	taken, err := taking(ctx, tx, in.ID, in.Body.BankRecordIDs)
+	if err != nil {
+		return nil, err
+	}
+	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
+	ack, err := operation.Start(ctx, tx, operation.New{
+		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
+		Tasks: tasksOf(RunKind, taken, func(some []id.ID) any { return runArgs{RuleID: &in.ID, Records: some} }),
+	})
+	return &RunAnswer{Acknowledgement: ack, taken: taken}, err
+}
+
+// runNow is the dry run: it answers with what the first task of the operation would do (DRY-33).
+func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
+	first := out.taken[:min(len(out.taken), runTogether)]
+	items, _, err := run(ctx, tx, runArgs{RuleID: &in.ID, Records: first})
+	if err != nil {
+		return err
+	}
+	preview := &RunPreview{Data: make([]RunPreviewItem, len(items)), Cut: len(first) < len(out.taken)}
+	for i := range items {
+		preview.Data[i].RunItem = items[i]
+		if made := items[i].TransactionID; made != nil {
+			t, err := transaction.Hold(ctx, tx, *made)
+			if err != nil {
+				return err
+			}
+			all := []transaction.Transaction{*t}
+			if err := transaction.Show(ctx, tx, all); err != nil {
+				return err
+			}
+			preview.Data[i].Transaction = &all[0]
+		}
+	}
+	out.Acknowledgement, out.RunPreview = nil, preview
+	return nil
+}
+
+// finished fails with errIncomplete while a run of a rule goes on. The rule is held, so no run of it begins meanwhile.
+func finished(ctx context.Context, tx *db.Tx, rule id.ID) error {
+	goes, err := db.Maybe[id.ID](ctx, tx, `
+		select o.id from operation o where o.team_id = @team and o.status in ('queued', 'running') and o.type = @type and o.resource_id = @rule order by o.id limit 1`,
+		db.Args{"team": tx.Team, "type": string(operation.BankRuleRun), "rule": rule})
+	if err != nil {
+		return fmt.Errorf("find runs of a bank rule: %w", err)
+	}
+	if goes != nil {
+		return errIncomplete.With(map[string]any{"operationId": *goes})
+	}
+	return nil
+}
+
+type runPath struct {
+	ID          id.ID `path:"id"`
+	OperationID id.ID `path:"operationId"`
+}
+
+type listRunInput struct {
+	page.Params
+	runPath
+
+	Outcome []RunOutcome `query:"outcome" doc:"Only records with one of these outcomes."`
+}
+
+func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunItem], error) {
+	if err := tookPart(ctx, tx, &in.runPath); err != nil {
+		return nil, err
+	}
+	q := page.Query{
+		Columns: "i.bank_record_id, i.outcome, i.reason, i.transaction_id", From: "bank_rule_run_item i",
+		Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team}, ID: "i.bank_record_id",
+		Sorts: page.Sorts{{Name: "bankRecordId", Expr: "i.bank_record_id"}}, Default: "bankRecordId",
+	}
+	q.And("i.operation_id = @run and i.bank_rule_id = @rule", db.Args{"run": in.OperationID, "rule": in.ID})
+	q.Narrow("i.outcome = any(?)", in.Outcome)
+	return page.List[RunItem](ctx, tx, q, in.Params, "")
+}
+
+// tookPart fails with apierr.NotFound for an operation that is no run in which a rule took part: one that was started for the rule, or in which it took a record.
+func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
+	found, err := db.Get[bool](ctx, tx, `
+		select exists (select from operation o where o.team_id = @team and o.id = @run and o.type = @type and o.resource_id = @rule)
+			or exists (select from bank_rule_run_item i where i.team_id = @team and i.bank_rule_id = @rule and i.operation_id = @run)`,
+		db.Args{"team": tx.Team, "run": run.OperationID, "rule": run.ID, "type": string(operation.BankRuleRun)})
+	if err == nil && !found {
+		return apierr.NotFound
+	}
+	return err
+}
+
+func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowledgement, error) {
+	if _, err := toChange(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	if err := tookPart(ctx, tx, in); err != nil {
+		return nil, err
+	}
+	if err := finished(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+	records, err := db.Select[id.ID](ctx, tx, `
+		select bank_record_id from bank_rule_run_item where team_id = @team and bank_rule_id = @rule and operation_id = @run and outcome = 'applied'
+		order by bank_record_id`, db.Args{"team": tx.Team, "rule": in.ID, "run": in.OperationID})
+	if err != nil {
+		return nil, fmt.Errorf("read what a run of bank rules did: %w", err)
+	}
+	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
+	return operation.Start(ctx, tx, operation.New{
+		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
+		Tasks: tasksOf(UndoKind, records, func(some []id.ID) any { return undoArgs{RunID: in.OperationID, Records: some} }),
+	})
+}
