@@ -22,6 +22,12 @@ func endpoints() []api.Endpoint {
 	const tag = "Bank records"
 	scopes := []string{"bank:write"}
 	return []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/bank-records/suggestions", ID: "suggestBankRecords", Tag: tag, Summary: "Suggest what open bank records are made up of",
+			Scopes: []string{"bank:read", "transactions:read"},
+			Doc: "Open records, the newest first, with the transactions that no record has and that add up to them to the cent: by what the bank printed before amounts, one transaction before" +
+				" several. Only a unique result is certain. Nothing is reconciled; reconcileBankRecords does that.",
+		}, suggest),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag, Summary: "Reconcile a bank record",
 			Errors: apierr.List{bank.ReconcileErrors(), transaction.Refusals()}, Scopes: append([]string{"transactions:write"}, scopes...), DryRun: true,
@@ -52,7 +58,7 @@ func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record
 	if err != nil {
 		return nil, err
 	}
-	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{match(in.ID, in.Body.Transactions, made)})
+	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{matchOf(in.ID, in.Body.Transactions, made)})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +109,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 	matches := make([]bank.Match, len(in.Body.Data))
 	for i, item := range in.Body.Data {
-		matches[i] = match(item.BankRecordID, item.Transactions, nil)
+		matches[i] = matchOf(item.BankRecordID, item.Transactions, nil)
 	}
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		refusals, err := bank.Reconcile(ctx, tx, matches)

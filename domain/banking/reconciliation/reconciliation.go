@@ -40,8 +40,8 @@ type Item struct {
 	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500" doc:"What the record is made up of, besides what it is reconciled with already."`
 }
 
-// match is what a request asks of package bank, with the transactions that were made for it.
-func match(record id.ID, portions []Portion, made []id.ID) bank.Match {
+// matchOf is what a request asks of package bank, with the transactions that were made for it.
+func matchOf(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	m := bank.Match{RecordID: record}
 	for _, p := range portions {
 		m.Parts = append(m.Parts, bank.Portion{TransactionID: p.ID, Cents: p.CentTotal})

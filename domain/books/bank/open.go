@@ -76,3 +76,32 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 	}
 	return found, nil
 }
+
+// OpenPage are the open movements of some days from one place on, the newest first, and how many there are. Records that are made up in part are none.
+func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found []Open, total int64, err error) {
+	type row struct {
+		Open
+		Total int64
+	}
+	args := db.Args{"team": tx.Team, "from": d.From, "to": d.To, "limit": limit, "skip": skip}
+	accounts := ""
+	if len(d.Accounts) > 0 {
+		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
+	}
+	rows, err := db.Select[row](ctx, tx, `
+		select * from (
+			select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, count(*) over () as total
+			from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
+			where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.made <> r.amount and r.date >= @from and r.date < @to`+accounts+`
+				and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
+			offset 0) r
+		order by date desc, id desc limit @limit offset @skip`, args)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read open bank records: %w", err)
+	}
+	found = make([]Open, len(rows))
+	for i := range rows {
+		found[i], total = rows[i].Open, rows[i].Total
+	}
+	return found, total, nil
+}

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -357,4 +358,33 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, fmt.Errorf("find the listings of transactions: %w", err)
 	}
 	return len(gone), ledger.RetryReleased(ctx, tx, f.changed, listings)
+}
+
+// Movable is what a transaction moved on a bank account and no record of the account has any of: it can make up records.
+type Movable struct {
+	TransactionID id.ID
+	AccountID     id.ID
+	Currency      string
+	Date          day.Day
+	Cents         money.Cents
+}
+
+// MovablesIn are those of accounts on some days, at most so many, the latest first.
+func MovablesIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, error) {
+	found, err := db.Select[Movable](ctx, tx, `
+		select u.source_id as transaction_id, a.id as account_id, e.currency, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
+		from unnest(@accounts::uuid[]) a (id)
+		cross join lateral (`+Unsettled("a.id", "'9999-12-31'::date")+`) u
+		cross join lateral (
+			select e.currency, e.txn_at, e.cent_total from ledger_entry e
+			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'
+				and e.ledger <> 'historical' and e.transaction_id is not null offset 0) e
+		where not exists (select from bank_reconciliation n where n.team_id = @team and n.transaction_id = u.source_id and n.account_id is not distinct from a.id)
+		group by 1, 2, 3 having sum(e.cent_total) <> 0 and min(e.txn_at) >= @from and min(e.txn_at) < @to
+		order by 4 desc, 1 limit @most`,
+		db.Args{"team": tx.Team, "accounts": d.Accounts, "from": d.From, "to": d.To, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read what no bank record has: %w", err)
+	}
+	return found, nil
 }
