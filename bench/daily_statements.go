@@ -191,18 +191,26 @@ func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 // flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the most entries and over the fewest.
 func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
 	few, many := d.teams[0], d.teams[len(d.teams)-1]
-	for name, path := range map[string]string{
+	for name, template := range map[string]string{
 		"guest_balances": "/reports/guest-balances?limit=50", "trust_reconciliation": "/reports/trust-reconciliation", "trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
-		"charging_fees": "/recurring-fees?limit=50",
+		"charging_fees": "/recurring-fees?limit=50", "account_summary": "/accounts/{bank}/summary", "open_records": "/bank-records/suggestions?limit=50",
 	} {
 		var all []asked
+		path := ""
 		for side, t := range map[string]tenant{"few": few.books, "many": many.books} {
 			c, err := dial(ctx, d.ours, t.secret)
 			if err != nil {
 				return nil, err
 			}
 			defer c.close()
-			all = append(all, asked{side, path, c})
+			bank, err := firstID(c, "/accounts?limit=1&type=bank&sort=code")
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, asked{side, strings.Replace(template, "{bank}", bank.String(), 1), c})
+			if side == "many" {
+				path = all[len(all)-1].path
+			}
 		}
 		ms, err := latenciesOf(ctx, all)
 		if err != nil {

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -29,6 +30,12 @@ func endpoints() []api.Endpoint {
 			Errors: apierr.List{Refusals()},
 			Scopes: write, DryRun: true, Status: http.StatusCreated, Doc: "Stores and books a transaction. " + changeFailures,
 		}, create),
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/transactions/batch", ID: "batchTransactions", Tag: "Transactions", Summary: "Create many transactions",
+			Scopes: write, DryRun: true, MaxBody: 8 << 20, Timeout: 5 * time.Minute,
+			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with atomic=true nothing lands when one item is bad. At most 20000 lines" +
+				" altogether (`tooManyLines`). An item with a uniqueRef that exists is refused, so a batch can be sent again.",
+		}, batch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
 			Scopes: read, OneTrip: true,

@@ -233,6 +233,11 @@ func TestABatch(t *testing.T) {
 		t.Fatal("an atomic batch with bad items landed")
 	}
 	check(o.Post("/bank-records/reconcile", body), 2)
+	three, z := o.record("1000", 300), o.deposit("1000", 300)
+	twice := o.Post("/bank-records/reconcile", object{"data": list{item(three, z), item(three, o.deposit("1000", 300))}}).Want(200)
+	if twice.Len("data") != 1 || twice.String("issues.0.reason") != string(apierr.ReasonReconciliationAmountMismatch) {
+		t.Errorf("one record twice: %s", twice.Body)
+	}
 }
 
 // Of two dozen that want the same record, and of as many that want the same transaction, one wins.
@@ -266,6 +271,36 @@ func TestOneOfManyWins(t *testing.T) {
 		if won != 1 {
 			t.Errorf("%d writers on one %s won", won, name)
 		}
+	}
+}
+
+// What somebody reconciles and has not committed yet is waited for: neither its record nor its transaction is given away twice.
+func TestWhatIsBeingReconciledIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, shared := range map[string]string{"record": "record", "transaction": "transaction"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t)
+			record, x := o.record("1000", 100), o.deposit("1000", 100)
+			otherRecord, other := record, x
+			if shared == "record" {
+				other = o.deposit("1000", 100)
+			} else {
+				otherRecord = o.record("1000", 100)
+			}
+			answer := make(chan *apitest.Response, 1)
+			o.Tx(func(ctx context.Context, tx *db.Tx) error {
+				refusals, err := bank.Reconcile(ctx, tx, []bank.Match{{RecordID: record, Parts: []bank.Portion{{TransactionID: x}}}})
+				if err != nil || len(refusals) > 0 {
+					t.Errorf("the first was refused: %v %v", refusals, err)
+				}
+				go func() { answer <- o.Post(path(otherRecord, "reconcile")+"?dryRun=false", made(other)) }()
+				return apitest.UntilWaiting(ctx, tx, 1)
+			})
+			if got := apitest.Receive(t, answer); got.Status == 200 {
+				t.Errorf("the second got %s", got.Body)
+			}
+		})
 	}
 }
 
