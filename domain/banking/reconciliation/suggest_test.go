@@ -97,3 +97,21 @@ func TestSuggestions(t *testing.T) {
 		t.Errorf("of another account: %s", r.Body)
 	}
 }
+
+// A set is of one channel, and of transactions that no record has any of.
+func TestWhatIsNoSuggestion(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.paid("2026-02-08", 10010, o.stay("HMAAAA1", "airbnb"))
+	o.paid("2026-02-09", 20020, o.stay("HMBBBB2", "vrbo"))
+	mixed := o.says(30030, "Payout")
+	x := o.deposit("1000", 640)
+	o.Post(path(o.says(400, "Cash"), "reconcile"), object{"transactions": list{object{"id": x, "centTotal": 400}}}).Want(200)
+	used := o.says(640, "Cash")
+	got := o.Get("/bank-records/suggestions").Want(200)
+	for name, record := range map[string]id.ID{"two channels": mixed, "a transaction that another record has a part of": used} {
+		if one := suggested(t, got, record); one["result"] != "none" {
+			t.Errorf("%s: %v", name, one)
+		}
+	}
+}
