@@ -23,7 +23,7 @@ const (
 
 // Suggestion is what an open record could be made up of.
 type Suggestion struct {
-	BankRecord SuggestedRecord `json:"bankRecord"`
+	BankRecord SuggestedRecord `json:"bankRecord" doc:"The open record."`
 	Result     match.Result    `json:"result" doc:"unique: there is one explanation, and no other record wants any of it; ambiguous: there are several, or one that is wanted elsewhere; none: there is none within the bounds; unknown: the search was cut before it could tell."`
 	Reason     *match.Reason   `json:"reason" doc:"What the sets rest on: key: the bank printed references or confirmation codes; oneToOne: a transaction of the amount; set: several of one channel. Null without sets."`
 	Sets       []SuggestedSet  `json:"sets" doc:"The one of a unique result, else the first five: the nearest in time first."`
