@@ -88,7 +88,7 @@ func Parts(o External, c Config) parts.Part {
 		payments.Part(),
 		ledger.Part(),
 		journal.Part(),
-		bank.Part(rule.Meet),
+		bank.Part(rule.OfBank),
 		accountconnection.Part(),
 		rule.Part(),
 		reconciliation.Part(),

@@ -145,7 +145,7 @@ var (
 	IssueConnectionRequired          = issue("connectionRequired", "A payment by hand has no payment method")
 	IssueContactNotSupported         = issue("contactNotSupported", "Only a payout names a contact")
 	IssueDuplicateLineRef            = issue("duplicateLineRef", "Reference names another line of the statement")
-	IssueDuplicateUniqueRef          = issue("duplicateUniqueRef", "Reference belongs to another statement")
+	IssueDuplicateUniqueRef          = issue("duplicateUniqueRef", "Reference belongs to another record")
 	IssueImported                    = issue("imported", "An imported statement has no draft; delete it instead")
 	IssueInsufficientFunds           = issue("insufficientFunds", "Payment takes more than there is")
 	IssueJournalRecalculationPending = issue("journalRecalculationPending", "Journals are being recalculated")

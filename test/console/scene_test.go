@@ -68,6 +68,9 @@ func (o *office) scene() scene {
 		id, _ := one["id"].(string)
 		return id
 	}
+	movement := object{"accountId": account("1010"), "date": "2026-02-03", "description": "Payout", "amount": 100, "source": "csv"}
+	imported, _ := o.call("POST", "/bank-records/batch", object{"data": array{movement}}, 201)["data"].(array)
+	record, _ := imported[0].(object)["id"].(string)
 	operation, _ := o.call("POST", "/contacts/csv", object{}, 202)["operationId"].(string)
 	period := func(listing string) string {
 		return found("/listings/ownership-periods?listingIds="+listing, "listingId", listing)
@@ -75,7 +78,7 @@ func (o *office) scene() scene {
 	return scene{
 		paths: map[string]string{
 			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"),
-			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/bank-rules": hardware, "/connections": bank, "/contacts": ben,
+			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/bank-records": record, "/bank-rules": hardware, "/connections": bank, "/contacts": ben,
 			"/general-ledger/journals": post("/general-ledger/journals", object{"date": "2026-02-01", "lines": lines}),
 			"/listings":                barn, "/listings/ownership-periods": period(barn), "/operations": operation,
 			"/recurring-fees": fee("Management of barns"), "/recurring-fees/listing-periods": post("/recurring-fees/listing-periods", object{"recurringFeeId": management, "listingId": barn}),
@@ -91,7 +94,7 @@ func (o *office) scene() scene {
 		ids: map[string]string{
 			"accountId": account("5200"), "offsetAccountId": account("2200"), "creditAccountId": account("4100"), "debitAccountId": account("5100"), "taxableLineIds": account("4000"),
 			"categoryId": found("/account-categories", "name", "Property expenses"), "contactId": ann, "listingId": house, "reservationId": kept, "recurringFeeId": management,
-			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank,
+			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank, "chartBankAccountId": account("1010"),
 			"bankAccountId": atBank(object{"name": "Operating", "accountId": account("1010")}),
 		},
 	}

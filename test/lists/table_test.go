@@ -36,7 +36,7 @@ var promises = []promise{
 		path: "/bank-records", ids: "ids", nullable: "accountIds connectionIds", former: "accountId connectionId", date: "date", amount: true,
 		sorts: "date amount description createdAt",
 		others: "reconcileStatus matchedByBankRule includeBalanceRecords includeMatchingTransactions hasMatchingTransactions reservationLineFilter status search " +
-			"uniqueRefs includeMatchingRules",
+			"uniqueRefs includeMatchingRules hasDuplicates includeDuplicates",
 	},
 	{
 		path: "/bank-rules", ids: "ids", refs: "accountIds listingIds", nullable: "contactIds", sorts: "priority name createdAt updatedAt",
@@ -103,7 +103,7 @@ var apart = []string{
 }
 
 // shapes are parameters that change what is told of a row and not which rows there are.
-var shapes = []string{"include", "includeLines", "includeBalanceRecords", "includeMatchingTransactions", "includeMatchingRules", "viewAs", "dateField", "balanceSheetRows"}
+var shapes = []string{"include", "includeLines", "includeBalanceRecords", "includeMatchingTransactions", "includeMatchingRules", "includeDuplicates", "viewAs", "dateField", "balanceSheetRows"}
 
 // unlike are filters by which the rows of the world do not differ; the tests of their own packages ask them.
 var unlike = []string{

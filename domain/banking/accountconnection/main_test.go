@@ -30,7 +30,7 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
-	all := parts.Join(account.Part(nil), bank.Part(rule.Meet), accountconnection.Part())
+	all := parts.Join(account.Part(nil), bank.Part(rule.OfBank), accountconnection.Part())
 	return &book{apitest.New(t, apitest.Config{Endpoints: all.Endpoints}), t}
 }
 

@@ -39,7 +39,7 @@ type office struct {
 func newOffice(t testing.TB) *office {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(account.Part(nil).Endpoints, bank.Part(rule.Meet).Endpoints, transaction.Part().Endpoints, reconciliation.Part().Endpoints),
+		Endpoints: slices.Concat(account.Part(nil).Endpoints, bank.Part(rule.OfBank).Endpoints, transaction.Part().Endpoints, reconciliation.Part().Endpoints),
 		Handlers:  transaction.Part().Handlers,
 	})
 	return &office{Team: x, t: t, accounts: fixture.StandardChart(x), listing: fixture.Listing(x, "Villa")}

@@ -3,6 +3,7 @@ package rule
 import (
 	"time"
 
+	"stayledger/domain/books/bank"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/job"
@@ -14,6 +15,9 @@ var (
 	_ = api.PublishedUnder[Rule]("bankRule")
 	_ = api.PublishedAs[Stored]("BankRule")
 )
+
+// OfBank is what bank rules do with bank records.
+var OfBank = bank.Rules{Meet: Meet, Arrived: Arrived}
 
 // Part is bank rules.
 func Part() parts.Part {

@@ -155,3 +155,35 @@ func (w *world) count(sql string) (n int) {
 	})
 	return n
 }
+
+// Rules of mode auto book what arrives, without anybody asking; the rules that only suggest book nothing, and neither does one for records that were there.
+func TestRulesBookWhatArrives(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.record(w.trust, "2026-02-09", -100, "Home depot, before")
+	auto := w.made(w.depot("mode", "auto"))
+	w.made(w.depot("name", "Baker", "mode", "suggest", "conditions", list{having("description", "contains", "baker")}))
+	added := w.Post("/bank-records/batch", object{"data": list{
+		object{"accountId": w.trust, "date": "2026-02-10", "description": "HOME DEPOT 1", "amount": -1500},
+		object{"accountId": w.trust, "date": "2026-02-10", "description": "Baker", "amount": -300},
+	}}).Want(201)
+	w.Work()
+	taken := w.Get("/bank-records/" + added.String("data.0.id")).Want(200)
+	if taken.String("reconciliation.status") != "paid" || rules+"/"+taken.String("matchedByBankRule") != auto {
+		t.Errorf("what a rule books by itself: %s", taken.Body)
+	}
+	run := w.Get("/operations").Want(200)
+	if run.Int("total") != 1 || run.String("items.0.type") != "bank-rule-run" {
+		t.Fatalf("operations: %s", run.Body)
+	}
+	if got := w.Get(auto + "/runs/" + run.String("items.0.id")).Want(200); got.Len("data") != 1 || got.String("data.0.outcome") != "applied" {
+		t.Errorf("the run: %s", got.Body)
+	}
+	if n := w.count(`select count(*) from bank_reconciliation where team_id = @team`); n != 1 {
+		t.Errorf("%d records are reconciled", n)
+	}
+	w.Post("/bank-records/batch", object{"data": list{object{"accountId": w.trust, "date": "2026-02-11", "description": "Nobody's", "amount": -1}}}).Want(201)
+	if run := w.Get("/operations").Want(200); run.Int("total") != 1 {
+		t.Errorf("what no rule takes starts a run: %s", run.Body)
+	}
+}

@@ -11,17 +11,22 @@ import (
 	"stayledger/platform/page"
 )
 
-// MeetRules gives records the bank rules that they meet. Package rule, which comes after this one, knows how.
-type MeetRules func(ctx context.Context, tx *db.Tx, records []Record) error
+// Rules are what bank rules, whose package comes after this one, do with records.
+type Rules struct {
+	// Meet gives records the bank rules that they meet.
+	Meet func(ctx context.Context, tx *db.Tx, records []Record) error
+	// Arrived is told of records that are new to the team, and starts what rules do by themselves.
+	Arrived func(ctx context.Context, tx *db.Tx, records []id.ID) error
+}
 
-// reads are the reads of bank records.
-type reads struct{ meet MeetRules }
+// routes are the endpoints of bank records.
+type routes struct{ rules Rules }
 
 // endpoints are the routes of bank records.
-func (r reads) endpoints() []api.Endpoint {
+func (r routes) endpoints() []api.Endpoint {
 	const tag = "Bank records"
 	scopes := []string{"bank:read"}
-	return []api.Endpoint{
+	return append([]api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/bank-records", ID: "listBankRecords", Tag: tag, Summary: "List bank records", Scopes: scopes,
 			Doc: "Movements, and with includeBalanceRecords the balances that banks stated. A matching transaction moves what is open of the record on the same" +
@@ -31,7 +36,7 @@ func (r reads) endpoints() []api.Endpoint {
 			Method: "GET", Path: "/bank-records/{id}", ID: "getBankRecord", Tag: tag, Summary: "Read a bank record", Scopes: scopes,
 			Doc: "With matching transactions of at most 7 days before and after.",
 		}, r.get),
-	}
+	}, r.writes()...)
 }
 
 // Sort is an order of bank records.
@@ -45,19 +50,23 @@ type listInput struct {
 	Sort Sort `query:"sort" default:"-date"`
 	Filter
 	IncludeMatchingRules bool `query:"includeMatchingRules" doc:"With matchingRules."`
+	IncludeDuplicates    bool `query:"includeDuplicates" doc:"With duplicates."`
 }
 
-func (r reads) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
+func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
 	found, err := page.List[Record](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 	var works []db.Work
 	if in.IncludeMatchingRules {
-		works = append(works, func(ctx context.Context, tx *db.Tx) error { return r.meet(ctx, tx, found.Data) })
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, found.Data) })
 	}
 	if listed, days := in.matches(); listed {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, found.Data, days) })
+	}
+	if in.IncludeDuplicates {
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, found.Data) })
 	}
 	return found, tx.Together(ctx, works...)
 }
@@ -66,7 +75,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func (r reads) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
+func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 	q := query(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})
 	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
@@ -76,5 +85,6 @@ func (r reads) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error
 	all := []Record{found}
 	return &all[0], tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, all, usualDays) },
-		func(ctx context.Context, tx *db.Tx) error { return r.meet(ctx, tx, all) })
+		func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, all) },
+		func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, all) })
 }

@@ -15,6 +15,7 @@ type Filter struct {
 	IncludeBalanceRecords       bool              `query:"includeBalanceRecords" json:"includeBalanceRecords,omitempty" doc:"With the balances that banks stated."`
 	IncludeMatchingTransactions string            `query:"includeMatchingTransactions" json:"includeMatchingTransactions,omitempty" pattern:"^(true|false|0|[1-9][0-9]{0,2})$" doc:"With matchingTransactions: true, or the most days between record and transaction, which is 7 otherwise. The days hold for hasMatchingTransactions too."`
 	HasMatchingTransactions     *bool             `query:"hasMatchingTransactions" json:"hasMatchingTransactions,omitempty"`
+	HasDuplicates               *bool             `query:"hasDuplicates" json:"hasDuplicates,omitempty" doc:"Whether the record has duplicates."`
 	ReservationLineFilter       string            `query:"reservationLineFilter" json:"reservationLineFilter,omitempty" enum:"all,reservationOnly,nonReservationOnly" doc:"reservationOnly selects records that are reconciled with a transaction that has a line of a reservation, nonReservationOnly all others."`
 	AccountIDs                  page.Refs         `query:"accountIds" json:"accountIds,omitempty" doc:"null selects records that are not linked to a bank account."`
 	AccountID                   *page.Ref         `query:"accountId" json:"accountId,omitempty" deprecated:"true" doc:"Former name of accountIds."`
@@ -66,6 +67,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Search(f.Search, "r.description", "r.unique_ref")
 	q.Dates("r.date", f.Dates)
 	q.Amounts("r.amount", f.Amount)
+	q.Whether(hasDuplicates, f.HasDuplicates)
 	switch f.ReservationLineFilter {
 	case "reservationOnly":
 		q.And(ofReservation, nil)

@@ -39,7 +39,7 @@ func worldIn(t testing.TB, d *db.DB) *world {
 	t.Helper()
 	w := &world{t: t}
 	w.Team = apitest.New(t, apitest.Config{
-		DB: d, Endpoints: slices.Concat(bank.Part(rule.Meet).Endpoints, transaction.Part().Endpoints), Handlers: transaction.Part().Handlers,
+		DB: d, Endpoints: slices.Concat(bank.Part(rule.OfBank).Endpoints, transaction.Part().Endpoints), Handlers: transaction.Part().Handlers,
 	})
 	w.accounts = fixture.StandardChart(w.Team)
 	w.stay = fixture.Stay(w.Team, fixture.Listing(w.Team, "Villa"), "booked", "2026-02-10", "2026-02-15")

@@ -6,10 +6,10 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is what banks say, with the bank rules that it meets.
-func Part(meet MeetRules) parts.Part {
+// Part is what banks say, and what bank rules do with it.
+func Part(rules Rules) parts.Part {
 	return parts.Part{
-		Endpoints: reads{meet}.endpoints(),
+		Endpoints: routes{rules}.endpoints(),
 		Every:     []job.Every{sums.Every()},
 		Tables:    parts.Owns("bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept", "bank_delta"),
 	}

@@ -1,0 +1,115 @@
+package bank_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"stayledger/domain/books/bank"
+	"stayledger/platform/apitest"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// The same movement that comes from another source lands and is told of both, until one is excluded or both are reconciled.
+func TestDuplicatesOfOtherSources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	far, fed, near := w.keep(500, "date", "2026-02-06"), w.keep(500, "date", "2026-02-07", "uniqueRef", "FIT"), w.keep(500, "date", "2026-02-12")
+	w.come("bankfeed", far, fed, near)
+	otherAccount, otherCents := w.keep(500, "accountId", w.accounts["1010"]), w.keep(-500)
+	stated := w.stated("", "1000", "2026-02-10", 500)
+	w.come("bankfeed", otherAccount, otherCents, stated)
+	made := w.Post(batch, object{"data": list{w.movement(500), w.movement(500), w.movement(501)}}).Want(201)
+	byHand, again := made.ID("data.0.id"), made.ID("data.1.id")
+	telling(t, made, map[string]string{
+		"data.0.duplicates.0.id": near.String(), "data.0.duplicates.0.source": "bankfeed", "data.0.duplicates.0.date": "2026-02-12", "data.0.duplicates.0.uniqueRef": "<nil>",
+		"data.0.duplicates.1.id": fed.String(), "data.0.duplicates.1.uniqueRef": "FIT", "data.0.duplicates.1.description": "Rent", "data.2.duplicates": "[]",
+	})
+	if made.Len("data.0.duplicates") != 2 || made.Len("data.1.duplicates") != 2 {
+		t.Errorf("got %s", made.Body)
+	}
+	having := func(value string, want ...id.ID) {
+		t.Helper()
+		got := w.Get("/bank-records?includeBalanceRecords=true&includeDuplicates=true&hasDuplicates=" + value).Want(200)
+		found := map[id.ID]bool{}
+		for i := range got.Len("data") {
+			found[got.ID("data."+itoa(i)+".id")] = true
+			if has := got.Len("data."+itoa(i)+".duplicates") > 0; has != (value == "true") {
+				t.Errorf("hasDuplicates=%s finds %s", value, got.String("data."+itoa(i)))
+			}
+		}
+		for _, one := range want {
+			if !found[one] {
+				t.Errorf("hasDuplicates=%s lacks %s", value, one)
+			}
+		}
+		if len(found) != len(want) || got.Int("pagination.total") != int64(len(want)) {
+			t.Errorf("hasDuplicates=%s finds %d, want %d", value, len(found), len(want))
+		}
+	}
+	having("true", fed, near, byHand, again)
+	having("false", far, otherAccount, otherCents, stated, made.ID("data.2.id"))
+	if r := w.Get("/bank-records").Want(200); strings.Contains(string(r.Body), "duplicates") {
+		t.Errorf("a list tells of duplicates: %s", r.Body)
+	}
+	// One of two that is excluded settles it.
+	w.Put(path(again), object{"status": "inactive"}).Want(200)
+	telling(t, w.Get(path(again)).Want(200), map[string]string{"duplicates": "[]"})
+	having("true", fed, near, byHand)
+	// One that is reconciled shows it all the more; two that are have transactions of their own.
+	w.reconcile(near, w.deposit("1000", "2026-02-12", 500, false), "1000", 500)
+	having("true", fed, near, byHand)
+	w.reconcile(byHand, w.deposit("1000", "2026-02-10", 500, false), "1000", 500)
+	having("true", fed, byHand)
+	telling(t, w.Put(path(byHand), object{"description": "Mine"}).Want(200), map[string]string{"duplicates.0.id": fed.String(), "description": "Mine"})
+	w.Put(path(fed), object{"status": "inactive"}).Want(200)
+	having("true")
+}
+
+// Another team's movements are nobody's duplicates.
+func TestDuplicatesAreOfTheTeam(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	other.come("bankfeed", other.keep(500))
+	telling(t, w.Post(batch, object{"data": list{w.movement(500)}}).Want(201), map[string]string{"data.0.duplicates": "[]"})
+}
+
+// Whoever asks for duplicates among thousands looks at a few rows of each record, whatever the planner knows of the team.
+func TestDuplicatesAmongThousands(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	const records = 4000
+	first := worldIn(t, d)
+	fill := func(w *world) {
+		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, source, created_at, updated_at)
+			select @team, gen_random_uuid(), @account, date '2026-02-01' + n % 28, n / 2, 'Record', case when n % 4 = 1 then 'csv' else 'bankfeed' end, now(), now()
+			from generate_series(2, @records::int + 1) n`, db.Args{"records": records, "account": w.accounts["1000"]})
+	}
+	few := func(w *world, state string) {
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			for _, has := range []bool{true, false} {
+				q := bank.ListQuery(tx, &bank.Filter{HasDuplicates: &has})
+				q.Args["team"] = tx.Team
+				sql := "select count(*) from " + q.From + " where " + strings.Join(q.Where, " and ")
+				plan, err := keptPlan(ctx, tx, sql, q.Args)
+				if err != nil || handled(t, plan) > 30*records {
+					t.Errorf("%s: %v handles %d rows, %v\n%s", state, has, handled(t, plan), err, strings.Join(plan, "\n"))
+				}
+			}
+			return nil
+		})
+	}
+	fill(first)
+	few(first, "nothing is known")
+	first.Exec("analyze bank_record", nil)
+	few(first, "all is known")
+	later := worldIn(t, d)
+	few(later, "the team has nothing")
+	fill(later)
+	few(later, "the team had nothing")
+}

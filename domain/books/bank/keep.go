@@ -1,0 +1,175 @@
+package bank
+
+import (
+	"cmp"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// The refusals of writes. ErrReconciled is the one that they share with Detach.
+var (
+	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A bank record with this reference already exists")
+	errRuleMatched        = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordRuleMatched, "Bank record is matched by a bank rule")
+	errFed                = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordBankfeedSource, "What a bank feed says cannot be changed or deleted; exclude the record")
+	errNotCSV             = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordNotCsvSource, "Only CSV-imported bank records can be deleted; exclude the record")
+)
+
+// Create is a record that a person or a file tells of.
+type Create struct {
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Unique in the team."`
+	AccountID   id.ID           `json:"accountId" doc:"Bank account of the chart."`
+	Date        day.Day         `json:"date"`
+	Description string          `json:"description" maxLength:"1000"`
+	Amount      *money.Cents    `json:"amount,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a movement: positive into the account, negative out of it."`
+	Balance     *money.Cents    `json:"balance,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"What the account held at the end of the day, for type balance."`
+	Type        Type            `json:"type,omitempty" doc:"transaction (default) has an amount, balance has a balance."`
+	Source      Source          `json:"source,omitempty" enum:"manual,csv" doc:"manual (default), or csv for one that came in a file: these can be deleted."`
+	Currency    *string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; has to be that of the account."`
+}
+
+// Batch is many new records.
+type Batch struct {
+	Data []Create `json:"data" minItems:"1" maxItems:"1000"`
+}
+
+// Resolve refuses records whose type and money do not go together.
+func (b *Batch) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+	for i := range b.Data {
+		if field, code := b.Data[i].fault(); field != "" {
+			issues = append(issues, code.InBody("data", i, field))
+		}
+	}
+	return issues
+}
+
+// kind is the type of the record: the one that is told, or that of the money that is.
+func (c *Create) kind() Type {
+	if c.Type == "" && c.Amount == nil && c.Balance != nil {
+		return Stated
+	}
+	return cmp.Or(c.Type, Movement)
+}
+
+// fault is the field that does not fit the type, and what is wrong with it.
+func (c *Create) fault() (field string, code apierr.IssueCode) {
+	wanted, field, other, otherField := c.Amount, "amount", c.Balance, "balance"
+	if c.kind() == Stated {
+		wanted, field, other, otherField = other, otherField, wanted, field
+	}
+	switch {
+	case other != nil:
+		return otherField, apierr.IssueContradiction
+	case wanted == nil:
+		return field, apierr.IssueRequired
+	}
+	return "", ""
+}
+
+// Update is what changes of a record; absent fields stay as they are.
+type Update struct {
+	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Null clears."`
+	AccountID   *id.ID          `json:"accountId,omitempty" doc:"Bank account of the chart, of the record's currency."`
+	Date        *day.Day        `json:"date,omitempty"`
+	Description *string         `json:"description,omitempty" maxLength:"1000"`
+	Amount      *money.Cents    `json:"amount,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a movement."`
+	Balance     *money.Cents    `json:"balance,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a stated balance."`
+	Status      *Status         `json:"status,omitempty" doc:"inactive excludes the record, active brings it back."`
+}
+
+// stored is a record as its row keeps it, and as the audit tells it.
+type stored struct {
+	ID          id.ID        `json:"id"`
+	UniqueRef   *string      `json:"uniqueRef"`
+	Date        day.Day      `json:"date"`
+	Status      Status       `json:"status"`
+	Description string       `json:"description"`
+	AccountID   *id.ID       `json:"accountId"`
+	Source      Source       `json:"source"`
+	Type        Type         `json:"type"`
+	Amount      money.Cents  `json:"amount"`
+	Balance     *money.Cents `json:"balance"`
+	Currency    string       `json:"currency"`
+}
+
+// chartAccount is what writes know of a bank account. First is its first day: what is before it is part of its opening.
+type chartAccount struct {
+	ID       id.ID
+	Type     string
+	Status   Status
+	Currency string
+	First    *day.Day
+}
+
+// leavesOut reports whether records of a day are before the account's first, as Exclude sees it.
+func (a *chartAccount) leavesOut(date day.Day) bool {
+	return a != nil && a.First != nil && date.Before(*a.First)
+}
+
+// takes is what keeps a record of a currency from coming to an account; nil is one that is not there.
+func (a *chartAccount) takes(currency string) apierr.IssueCode {
+	switch {
+	case a == nil:
+		return apierr.IssueNotFound
+	case a.Type != "bank":
+		return apierr.IssueNotBankAccount
+	case a.Status != Active:
+		return apierr.IssueAccountInactive
+	case currency != a.Currency:
+		return apierr.IssueCurrencyMismatch
+	}
+	return ""
+}
+
+// made are the records of a batch, or all that is wrong with them.
+func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) ([]stored, error) {
+	out, issues := make([]stored, len(data)), []apierr.Issue{}
+	for i := range data {
+		r, field, code := data[i].record(accounts[data[i].AccountID])
+		if code != "" {
+			issues = append(issues, code.InBody("data", i, field))
+		}
+		r.ID = newID()
+		out[i] = r
+	}
+	if len(issues) > 0 {
+		return nil, apierr.BadRequest.At(issues...)
+	}
+	return out, nil
+}
+
+// record is the record that is made on an account, or the field that keeps it from that.
+func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.IssueCode) {
+	r = stored{
+		UniqueRef: c.UniqueRef.Value, Date: c.Date, Status: Active, Description: c.Description, AccountID: &c.AccountID,
+		Source: cmp.Or(c.Source, Manual), Type: c.kind(), Balance: c.Balance,
+	}
+	if c.Amount != nil {
+		r.Amount = *c.Amount
+	}
+	if a != nil {
+		r.Currency = a.Currency
+	}
+	if c.Currency != nil {
+		currency, err := money.ParseCurrency(*c.Currency)
+		if err != nil {
+			return r, "currency", apierr.IssueCurrency
+		}
+		r.Currency = string(currency)
+	}
+	switch code = a.takes(r.Currency); code {
+	case "":
+	case apierr.IssueCurrencyMismatch:
+		return r, "currency", code
+	default:
+		return r, "accountId", code
+	}
+	if a.leavesOut(r.Date) {
+		r.Status = Inactive
+	}
+	return r, "", ""
+}

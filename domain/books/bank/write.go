@@ -1,0 +1,198 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/audit"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// add keeps new records, all or none, and gives their ids in the order of the data. It fails with the issues of made, and with errDuplicateUniqueRef for references
+// that other records have or that are there twice.
+func add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
+	named := make([]id.ID, len(data))
+	for i := range data {
+		named[i] = data[i].AccountID
+	}
+	accounts, err := holdAccounts(ctx, tx, named, nil)
+	if err != nil {
+		return nil, err
+	}
+	records, err := made(tx.NewID, data, accounts)
+	if err != nil {
+		return nil, err
+	}
+	// Those that wait for each other's references wait in the order of the references. A record that is inactive from the start is left out by its account's first day.
+	kept, err := db.Select[id.ID](ctx, tx, `
+		with kept as (
+			insert into bank_record (team_id, id, unique_ref, account_id, date, status, type, amount, balance, description, source, created_at, updated_at)
+			select @team, r.id, r."uniqueRef", r."accountId", r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now
+			from rows from (jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, date date, status text, type text, amount bigint, balance bigint,
+				description text, source text)) with ordinality r
+			order by r."uniqueRef", r.ordinality
+			on conflict (team_id, unique_ref) do nothing returning team_id, id, status
+		), leftout as (
+			insert into account_excluded_record (team_id, bank_record_id) select team_id, id from kept where status = 'inactive')
+		select id from kept`, db.Args{"team": tx.Team, "now": tx.Now, "rows": records})
+	if err != nil {
+		return nil, fmt.Errorf("keep bank records: %w", err)
+	}
+	landed := make(map[id.ID]bool, len(kept))
+	for _, one := range kept {
+		landed[one] = true
+	}
+	ids, taken := make([]id.ID, len(records)), []apierr.Issue{}
+	for i := range records {
+		if ids[i] = records[i].ID; !landed[ids[i]] {
+			taken = append(taken, apierr.IssueDuplicateUniqueRef.InBody("data", i, "uniqueRef"))
+		}
+		note(tx, nil, &records[i])
+	}
+	if len(taken) > 0 {
+		return nil, errDuplicateUniqueRef.At(taken...)
+	}
+	return ids, nil
+}
+
+// change makes changes of a record. It fails with apierr.NotFound, the issues of apply and the refusals of may.
+func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) error {
+	accounts, h, err := holdRecord(ctx, tx, record, u.AccountID)
+	if err != nil {
+		return err
+	}
+	on := h.AccountID
+	if u.AccountID != nil {
+		on = u.AccountID
+	}
+	var a *chartAccount
+	if on != nil {
+		a = accounts[*on]
+	}
+	to, leftOut, err := u.apply(h, a)
+	if err != nil {
+		return err
+	}
+	if h.equal(&to) {
+		return nil
+	}
+	if err := h.may(&to); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		with mark as (insert into account_excluded_record (team_id, bank_record_id) select @team, @id where @leftOut::boolean on conflict do nothing),
+			unmark as (delete from account_excluded_record where team_id = @team and bank_record_id = @id and not @leftOut::boolean)
+		update bank_record set unique_ref = @ref, account_id = @account, date = @date, status = @status, amount = @amount, balance = @balance,
+			description = @description, updated_at = @now where team_id = @team and id = @id`,
+		db.Args{
+			"team": tx.Team, "id": record, "now": tx.Now, "leftOut": leftOut, "ref": to.UniqueRef, "account": to.AccountID, "date": to.Date, "status": to.Status,
+			"amount": to.Amount, "balance": to.Balance, "description": to.Description,
+		})
+	if db.Constraint(err) == "bank_record_unique_ref" {
+		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
+	}
+	if err != nil {
+		return fmt.Errorf("change a bank record: %w", err)
+	}
+	note(tx, &h.stored, &to)
+	return nil
+}
+
+// remove deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.
+func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
+	_, h, err := holdRecord(ctx, tx, record, nil)
+	if err != nil {
+		return err
+	}
+	if err := h.may(nil); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `delete from bank_record where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": record}); err != nil {
+		return fmt.Errorf("delete a bank record: %w", err)
+	}
+	note(tx, &h.stored, nil)
+	return nil
+}
+
+// note tells of a record that was made, changed or deleted.
+func note(tx *db.Tx, before, after *stored) {
+	switch {
+	case before == nil:
+		audit.Note(tx, audit.Created, audit.BankRecord, after.ID, nil, after, audit.Ref(audit.RoleAccount, audit.Account, after.AccountID))
+	case after == nil:
+		audit.Note(tx, audit.Deleted, audit.BankRecord, before.ID, before, nil, audit.Ref(audit.RoleAccount, audit.Account, before.AccountID))
+	default:
+		audit.Note(tx, audit.Updated, audit.BankRecord, after.ID, before, after, audit.Ref(audit.RoleAccount, audit.Account, before.AccountID),
+			audit.Ref(audit.RoleAccount, audit.Account, after.AccountID))
+	}
+}
+
+// holdAccounts keeps accounts, and that of a record when there is one, from being changed and from beginning on another day until the transaction ends; others that
+// write their records do not wait. Accounts are held before records, as where they are attached.
+func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
+	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
+	if record != nil {
+		args["record"], of = *record, " union select account_id from bank_record where team_id = @team and id = @record"
+	}
+	found, err := db.Select[chartAccount](ctx, tx, `
+		select a.id, a.type, a.status, coalesce(a.banking_currency, k.default_currency) as currency, a.banking_opening_at as first
+		from account a join team k on k.team_id = a.team_id
+		where a.team_id = @team and a.id in (select unnest(@ids::uuid[])`+of+`) order by a.id for share of a`, args)
+	if err != nil {
+		return nil, fmt.Errorf("hold the accounts of bank records: %w", err)
+	}
+	out := make(map[id.ID]*chartAccount, len(found))
+	for i := range found {
+		out[found[i].ID] = &found[i]
+	}
+	return out, nil
+}
+
+// holdRecord keeps a record, its account and the one that it is to come to until the transaction ends. It fails with apierr.NotFound.
+func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accounts map[id.ID]*chartAccount, h *held, err error) {
+	named := []id.ID{}
+	if to != nil {
+		named = append(named, *to)
+	}
+	h = &held{}
+	err = tx.Together(ctx,
+		// Whoever moves the record to another account takes turns with the others that do: the account that is held is the one that it is on.
+		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || @id::uuid::text, 0))`, Args: db.Args{"id": record}}),
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			accounts, err = holdAccounts(ctx, tx, named, &record)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) error { return h.read(ctx, tx, record) },
+	)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Attaching and detaching may have moved it since its account was looked up. Two that wait for each other for that are run again.
+	if h.AccountID != nil && accounts[*h.AccountID] == nil {
+		accounts, err = holdAccounts(ctx, tx, append(named, *h.AccountID), nil)
+	}
+	return accounts, h, err
+}
+
+// read holds the record and reads it. What it is made of is read by a statement of its own, which sees what was done to the record until it was held.
+func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
+	args := db.Args{"team": tx.Team, "id": record}
+	h.stored, err = db.One[stored](ctx, tx, apierr.NotFound, `
+		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
+		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
+		where r.team_id = @team and r.id = @id for update of r`, args)
+	if err != nil {
+		return fmt.Errorf("hold a bank record: %w", err)
+	}
+	h.state, err = db.Get[state](ctx, tx, `
+		select r.matched_by_bank_rule is not null as matched_by_bank_rule,
+			exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id) as reconciled,
+			exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id) as left_out
+		from bank_record r where r.team_id = @team and r.id = @id`, args)
+	if err != nil {
+		return fmt.Errorf("read what a bank record is made of: %w", err)
+	}
+	return nil
+}
