@@ -73,16 +73,16 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 	if len(shown) == 0 {
 		return out, nil
 	}
-	records, candidates, cut, err := around(ctx, tx, shown)
+	s, err := around(ctx, tx, shown)
 	if err != nil {
 		return nil, err
 	}
 	answers := map[id.ID]*match.Answer{}
-	for _, a := range match.Suggest(records, candidates, match.Usual()) {
+	for _, a := range match.Suggest(s.records, s.candidates, match.Usual()) {
 		answers[a.RecordID] = &a
 	}
 	for i := range shown {
-		out.Data = append(out.Data, suggestion(&shown[i], answers[shown[i].ID], cut))
+		out.Data = append(out.Data, suggestion(&shown[i], answers[shown[i].ID], s.cut))
 	}
 	return out, nil
 }
@@ -112,9 +112,15 @@ func suggestion(r *bank.Open, a *match.Answer, cut bool) Suggestion {
 	return s
 }
 
-// around are the open records of the same accounts that can be rivals of those that are shown, these among them, and what can explain them. The last result says
-// that some had to be left out.
-func around(ctx context.Context, tx *db.Tx, shown []bank.Open) ([]match.Record, []match.Candidate, bool, error) {
+// search is what suggestions are made of: the open records of the same accounts that can be rivals of those that are shown, these among them, and what can
+// explain them. Cut says that some had to be left out.
+type search struct {
+	records    []match.Record
+	candidates []match.Candidate
+	cut        bool
+}
+
+func around(ctx context.Context, tx *db.Tx, shown []bank.Open) (*search, error) {
 	bounds := match.Usual()
 	days := bank.Days{Range: day.Range{From: shown[0].Date, To: shown[0].Date}}
 	for _, r := range shown {
@@ -133,11 +139,11 @@ func around(ctx context.Context, tx *db.Tx, shown []bank.Open) ([]match.Record, 
 	far.From, far.To = near.From.AddDays(-bounds.Reach()), near.To.AddDays(bounds.Reach())
 	rivals, err := bank.OpenIn(ctx, tx, far, maxRivals+1)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, err
 	}
 	movables, err := bank.MovablesIn(ctx, tx, near, maxCandidates+1)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, err
 	}
 	cut := len(rivals) > maxRivals || len(movables) > maxCandidates
 	rivals, movables = rivals[:min(len(rivals), maxRivals)], movables[:min(len(movables), maxCandidates)]
@@ -154,7 +160,7 @@ func around(ctx context.Context, tx *db.Tx, shown []bank.Open) ([]match.Record, 
 		}
 	}
 	candidates, err := candidatesOf(ctx, tx, movables)
-	return records, candidates, cut, err
+	return &search{records, candidates, cut}, err
 }
 
 // candidatesOf are transactions as the search knows them: with what they say of themselves, the stays that they pay and the channel of these.
