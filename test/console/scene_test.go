@@ -68,7 +68,7 @@ func (o *office) scene() scene {
 		id, _ := one["id"].(string)
 		return id
 	}
-	movement := object{"accountId": account("1010"), "date": "2026-02-03", "description": "Payout", "amount": 100, "source": "csv"}
+	movement := object{"accountId": account("1000"), "date": "2026-02-03", "description": "Payout", "amount": 100, "source": "csv"}
 	imported, _ := o.call("POST", "/bank-records/batch", object{"data": array{movement}}, 201)["data"].(array)
 	record, _ := imported[0].(object)["id"].(string)
 	operation, _ := o.call("POST", "/contacts/csv", object{}, 202)["operationId"].(string)
@@ -94,7 +94,7 @@ func (o *office) scene() scene {
 		ids: map[string]string{
 			"accountId": account("5200"), "offsetAccountId": account("2200"), "creditAccountId": account("4100"), "debitAccountId": account("5100"), "taxableLineIds": account("4000"),
 			"categoryId": found("/account-categories", "name", "Property expenses"), "contactId": ann, "listingId": house, "reservationId": kept, "recurringFeeId": management,
-			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank, "chartBankAccountId": account("1010"),
+			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank, "chartBankAccountId": account("1000"),
 			"bankAccountId": atBank(object{"name": "Operating", "accountId": account("1010")}),
 		},
 	}
