@@ -43,7 +43,10 @@ type RunItem struct {
 	BankRecordID  id.ID      `json:"bankRecordId"`
 	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; undone: it was taken back."`
 	Reason        *string    `json:"reason" doc:"Why nothing was booked, or why it could not be undone; null when there is no reason."`
-	TransactionID *id.ID     `json:"transactionId" doc:"Null when there is none, and in a dry run."`
+	TransactionID *id.ID     `json:"transactionId" doc:"Null when there is none."`
+
+	// Made is the transaction of a booking, as it was made.
+	Made *transaction.Transaction `json:"-" db:"-"`
 }
 
 // runArgs are the records of a task. The rule is that of a person's run; without one, all active rules of mode auto decide.
@@ -131,7 +134,7 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 	}
 	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
 	for i := range bookings {
-		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID}
+		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Made: &made[i]}
 		matches[i] = bank.Match{RecordID: bookings[i].record, Parts: []bank.Portion{{TransactionID: made[i].ID}}, RuleID: &bookings[i].rule.ID}
 	}
 	refusals, err := bank.Reconcile(ctx, tx, matches)

@@ -155,18 +155,19 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 		return err
 	}
 	preview := &RunPreview{Data: make([]RunPreviewItem, len(items)), Cut: len(first) < len(out.taken)}
+	var booked []transaction.Transaction
+	for i := range items {
+		if items[i].Made != nil {
+			booked = append(booked, *items[i].Made)
+		}
+	}
+	if err := transaction.Show(ctx, tx, booked); err != nil {
+		return err
+	}
 	for i := range items {
 		preview.Data[i].RunItem = items[i]
-		if made := items[i].TransactionID; made != nil {
-			t, err := transaction.Hold(ctx, tx, *made)
-			if err != nil {
-				return err
-			}
-			all := []transaction.Transaction{*t}
-			if err := transaction.Show(ctx, tx, all); err != nil {
-				return err
-			}
-			preview.Data[i].Transaction = &all[0]
+		if items[i].Made != nil {
+			preview.Data[i].Transaction, booked = &booked[0], booked[1:]
 		}
 	}
 	out.Acknowledgement, out.RunPreview = nil, preview

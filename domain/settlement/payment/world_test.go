@@ -3,6 +3,7 @@ package payment_test
 import (
 	"bytes"
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,11 +122,16 @@ func (w *till) work() {
 // ask asks the bank for all that is on its way, as if it were due.
 func (w *till) ask() {
 	w.tb.Helper()
+	asking.Lock()
+	defer asking.Unlock()
 	w.Exec(`update payment set ask_at = now() - interval '1 second' where team_id = @team and ask_at is not null`, nil)
 	if err := w.service().Ask(w.tb.Context(), w.DB); err != nil {
 		w.tb.Log("asking:", err)
 	}
 }
+
+// asking lets one test ask at a time: whoever asks does so for all teams, and would take another test's payments and not be done with them when that looks.
+var asking sync.Mutex
 
 func (w *till) service() *payment.Service { return &payment.Service{Open: open, Box: w.Box} }
 
