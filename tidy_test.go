@@ -558,3 +558,79 @@ func TestBankSaysWhatBanksSay(t *testing.T) {
 		}
 	}
 }
+
+// reorders are the functions of package slices that change the elements of their first argument.
+var reorders = []string{"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Replace"}
+
+// A function that sorts the slice it was given mixes up callers that still rely on its order: what the owners of one
+// statement had once came out at another statement on the same page.
+func TestFunctionsDoNotReorderTheirArguments(t *testing.T) {
+	t.Parallel()
+
+	for _, f := range goFiles(t) {
+		for _, decl := range f.syntax.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || f.isTest() {
+				continue
+			}
+
+			given := sliceParameters(fn)
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.AssignStmt: // From here on the name stands for another slice, unless the line changes the given one.
+					for _, call := range n.Rhs {
+						reportReorder(t, f, fn, given, call)
+					}
+					for _, left := range n.Lhs {
+						if name, ok := left.(*ast.Ident); ok {
+							delete(given, name.Name)
+						}
+					}
+				case *ast.CallExpr:
+					reportReorder(t, f, fn, given, n)
+				}
+
+				return true
+			})
+		}
+	}
+}
+
+// sliceParameters returns the names of a function's parameters that are slices.
+func sliceParameters(fn *ast.FuncDecl) map[string]bool {
+	names := map[string]bool{}
+	for _, field := range fn.Type.Params.List {
+		_, isSlice := field.Type.(*ast.ArrayType)
+		_, isVariadic := field.Type.(*ast.Ellipsis)
+		if !isSlice && !isVariadic {
+			continue
+		}
+
+		for _, name := range field.Names {
+			names[name.Name] = true
+		}
+	}
+
+	return names
+}
+
+// reportReorder fails the test if an expression is a call that changes one of the given slices.
+func reportReorder(t *testing.T, f sourceFile, fn *ast.FuncDecl, given map[string]bool, e ast.Expr) {
+	t.Helper()
+
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(reorders, func(name string) bool { return isSelected(call.Fun, "slices", name) }) {
+		return
+	}
+
+	target := call.Args[0]
+	if part, ok := target.(*ast.SliceExpr); ok {
+		target = part.X
+	}
+	if name, ok := target.(*ast.Ident); ok && given[name.Name] {
+		t.Errorf("%s: %s changes its argument %s: clone it first, or use id.Distinct", f.name, fn.Name.Name, name.Name)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -178,4 +179,12 @@ func ParseTyped(prefix, s string) (ID, error) {
 	binary.BigEndian.PutUint64(v[:8], hi)
 	binary.BigEndian.PutUint64(v[8:], lo)
 	return v, nil
+}
+
+// Distinct returns the ids in their order, each once. It does not change what it is given.
+func Distinct(ids []ID) []ID {
+	sorted := slices.Clone(ids)
+	slices.SortFunc(sorted, ID.Compare)
+
+	return slices.Compact(sorted)
 }

@@ -38,14 +38,15 @@ func leftToRight(s string) string {
 		if end < len(line) && line[end] == ')' && slices.Contains(line[at:end], '(') && !slices.Contains(line[at:end], ')') {
 			end++ // closes what the passage opened
 		}
-		turn(line[at:end])
+		copy(line[at:], turn(line[at:end]))
 		at = end
 	}
 	return string(line)
 }
 
-// turn turns a passage round, then the figures in it back.
-func turn(passage []rune) {
+// turn returns a passage turned round, with the figures in it turned back.
+func turn(passage []rune) []rune {
+	passage = slices.Clone(passage)
 	slices.Reverse(passage)
 	for i, r := range passage {
 		if other, has := mirrored[r]; has {
@@ -63,4 +64,6 @@ func turn(passage []rune) {
 		slices.Reverse(passage[i:end])
 		i = end
 	}
+
+	return passage
 }

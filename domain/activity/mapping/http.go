@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"context"
-	"slices"
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
@@ -249,9 +248,8 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 		}
 		touched = append(touched, found...)
 	}
-	slices.SortFunc(touched, id.ID.Compare)
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: slices.Compact(touched)},
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(touched)},
 	})
 	return err
 }

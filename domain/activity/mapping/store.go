@@ -151,6 +151,7 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 		return nil
 	}
 	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a ring.
+	unknown = slices.Clone(unknown)
 	slices.SortFunc(unknown, func(a, b UnmappedLine) int {
 		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)
 	})

@@ -191,8 +191,8 @@ func listingsOf(rs []Reservation) []id.ID {
 	for i := range rs {
 		ids[i] = rs[i].ListingID
 	}
-	slices.SortFunc(ids, id.ID.Compare)
-	return slices.Compact(ids)
+
+	return id.Distinct(ids)
 }
 
 func idsOf(rs []Reservation) []id.ID {

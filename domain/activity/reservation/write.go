@@ -2,7 +2,6 @@ package reservation
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"stayledger/domain/activity/mapping"
@@ -349,8 +348,8 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 		return nil, err
 	}
 	waiting = append(waiting, following...)
-	slices.SortFunc(waiting, id.ID.Compare)
-	return slices.Compact(waiting), nil
+
+	return id.Distinct(waiting), nil
 }
 
 // bookWaiting starts the operation that links transactions to the reservations that they wait for, and that takes the lines which have their
@@ -399,8 +398,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 			}
 		}
 	}
-	slices.SortFunc(listings, id.ID.Compare)
-	listings = slices.Compact(listings)
+	listings = id.Distinct(listings)
 	works := []db.Work{
 		db.LoadOf(&k.listings, holdListings, listings),
 		func(ctx context.Context, tx *db.Tx) (err error) {

@@ -14,6 +14,7 @@ func bySets(asks []*ask, bounds *Bounds) {
 		a.findPools()
 	}
 	// Whoever needs few steps leaves the more to the others.
+	asks = slices.Clone(asks)
 	slices.SortStableFunc(asks, func(x, y *ask) int { return cmp.Compare(x.size(), y.size()) })
 	left := bounds.AllNodes
 	ways := make([]int, len(asks))

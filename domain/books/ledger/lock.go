@@ -93,7 +93,7 @@ var lockRules = []lockRule{
 			if len(p.Reconciled) == 0 {
 				return nil
 			}
-			return ErrReconciled.With(LockContext{BankRecordIDs: sortedIDs(p.Reconciled)})
+			return ErrReconciled.With(LockContext{BankRecordIDs: id.Distinct(p.Reconciled)})
 		},
 	},
 }
@@ -283,7 +283,7 @@ func heldBy(condition *apierr.Error, statements []Saved) error {
 	for _, s := range statements {
 		c.StatementIDs, last = append(c.StatementIDs, s.ID), day.Max(last, s.EndAt)
 	}
-	c.StatementIDs, c.openFrom = sortedIDs(c.StatementIDs), new(last.AddDays(1))
+	c.StatementIDs, c.openFrom = id.Distinct(c.StatementIDs), new(last.AddDays(1))
 	return condition.With(c)
 }
 
@@ -298,10 +298,4 @@ func Locked(c Closing, p Touched, l Lenience) error {
 		}
 	}
 	return nil
-}
-
-func sortedIDs(ids []id.ID) []id.ID {
-	sorted := slices.Clone(ids)
-	slices.SortFunc(sorted, id.ID.Compare)
-	return slices.Compact(sorted)
 }

@@ -81,7 +81,7 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 // refresh derives the journals of sources and stores what differs. One that cannot be derived keeps the journal that it has and is marked as
 // failed.
 func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
-	for some := range slices.Chunk(sortedIDs(ids), together) {
+	for some := range slices.Chunk(id.Distinct(ids), together) {
 		derived, err := s.Derive(ctx, tx, some)
 		if err != nil {
 			return refreshed{}, err

@@ -71,9 +71,7 @@ func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 
 // replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
-	ordered := slices.Clone(of.sources)
-	slices.SortFunc(ordered, id.ID.Compare)
-	ordered = slices.Compact(ordered)
+	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))
 	codes := make(map[string]bool, len(wanted))
 	for i := range wanted {

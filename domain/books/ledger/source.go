@@ -129,7 +129,7 @@ func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]i
 		if err != nil {
 			return nil, fmt.Errorf("find the journals of a %s: %w", source.Noun, err)
 		}
-		found[source.Noun] = sortedIDs(ids)
+		found[source.Noun] = id.Distinct(ids)
 	}
 	return found, nil
 }

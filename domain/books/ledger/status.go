@@ -38,7 +38,7 @@ func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 		}
 	}
 	if worst != nil {
-		worst.OperationIDs = sortedIDs(open)
+		worst.OperationIDs = id.Distinct(open)
 	}
 	return worst
 }

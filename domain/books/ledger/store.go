@@ -208,7 +208,7 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 	}
 	accounts := column(touched, func(_ *Posting, l *Line) id.ID { return l.AccountID })
 	banks, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and type = 'bank' and id = any(@accounts)`,
-		db.Args{"team": tx.Team, "accounts": sortedIDs(accounts)})
+		db.Args{"team": tx.Team, "accounts": id.Distinct(accounts)})
 	for _, bank := range banks {
 		f.banks[bank] = true
 	}
@@ -233,7 +233,7 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 		union all
 		select case when @user = any(soft_close_posters) then 'softClosedForOthers' else 'softClosed' end, null, '', null, soft_closed_at
 			from team where team_id = @team`,
-		db.Args{"team": tx.Team, "user": tx.Actor.User, "periods": ownerPeriods(touched), "attached": sortedIDs(attached), "sources": sortedIDs(sources)})
+		db.Args{"team": tx.Team, "user": tx.Actor.User, "periods": ownerPeriods(touched), "attached": id.Distinct(attached), "sources": id.Distinct(sources)})
 	if err != nil {
 		return nil, fmt.Errorf("read what holds postings: %w", err)
 	}

@@ -16,7 +16,7 @@ var told = &db.Gathering{End: write}
 // write makes of all that a transaction told one statement for each team.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	var source Source
-	items = slices.DeleteFunc(items, func(item any) bool {
+	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		s, is := item.(Source)
 		if is {
 			source = s

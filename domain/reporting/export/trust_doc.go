@@ -322,7 +322,7 @@ func withoutCell(cells []any, i int) []any {
 	if i >= len(cells) {
 		return cells
 	}
-	return slices.Delete(cells, i, i+1)
+	return slices.Delete(slices.Clone(cells), i, i+1)
 }
 
 func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {

@@ -180,7 +180,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 		m.Drilldowns.BalanceStart = until(last, report.Selection{NotAccountIDs: adjusting})
 	}
 	if opening {
-		if all := distinctIDs(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
+		if all := id.Distinct(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
 			m.Drilldowns.Adjustments = until(end, report.Selection{AccountIDs: page.Only(all...)})
 		}
 	}

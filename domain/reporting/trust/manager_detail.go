@@ -228,13 +228,6 @@ func (p *position) deficits(owners []OwnerListing) Figure {
 		return Figure{CentTotal: sum}
 	}
 	behind := p.behind()
-	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(distinctIDs(listings)...)
+	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(id.Distinct(listings)...)
 	return p.chart.figure(ClaimOwners, sum, behind)
-}
-
-// distinctIDs are ids in their order, each once.
-func distinctIDs(ids []id.ID) []id.ID {
-	sorted := slices.Clone(ids)
-	slices.SortFunc(sorted, id.ID.Compare)
-	return slices.Compact(sorted)
 }

@@ -232,7 +232,7 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 	for i := range shown {
 		stays[i], listings[i] = shown[i].ID, shown[i].ListingID
 	}
-	if r.listings, err = listingNames(ctx, tx, distinctIDs(listings)); err != nil {
+	if r.listings, err = listingNames(ctx, tx, id.Distinct(listings)); err != nil {
 		return err
 	}
 	type stay struct {

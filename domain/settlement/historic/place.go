@@ -90,8 +90,8 @@ func (s *arrivals) listings() []id.ID {
 	for i, a := range s.all {
 		out[i] = a.ListingID
 	}
-	slices.SortFunc(out, id.ID.Compare)
-	return slices.Compact(out)
+
+	return id.Distinct(out)
 }
 
 // findPeriods gives each statement the ownership period that covers all of its days.

@@ -74,7 +74,7 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 	return f, tx.Together(ctx,
 		db.Load(&f.basis, basisOf),
 		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
-		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, unique(owners)) })
+		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, id.Distinct(owners)) })
 }
 
 // basisOf is what the team has payouts suggested by.
@@ -149,7 +149,7 @@ func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, err
 
 // addBanks reads accounts that are not known yet.
 func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	ids = slices.DeleteFunc(unique(ids), func(v id.ID) bool { _, known := f.banks[v]; return known || v.IsZero() })
+	ids = slices.DeleteFunc(id.Distinct(ids), func(v id.ID) bool { _, known := f.banks[v]; return known || v.IsZero() })
 	if len(ids) == 0 {
 		return nil
 	}
@@ -180,9 +180,4 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 
 func chainOf(p *statement.Payable) statement.Chain {
 	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
-}
-
-func unique(ids []id.ID) []id.ID {
-	slices.SortFunc(ids, id.ID.Compare)
-	return slices.Compact(ids)
 }

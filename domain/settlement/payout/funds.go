@@ -182,7 +182,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	for _, o := range owners {
 		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
 	}
-	held, err := bankBalances(ctx, tx, unique(accounts), b.date)
+	held, err := bankBalances(ctx, tx, id.Distinct(accounts), b.date)
 	if err != nil {
 		return nil, err
 	}

@@ -215,7 +215,7 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 	}
 	var accounts []id.ID
 	for from, payees := range contacts {
-		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, unique(payees))
+		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, id.Distinct(payees))
 		if err != nil {
 			return err
 		}

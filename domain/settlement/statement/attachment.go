@@ -44,7 +44,7 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
 		where a.team_id = @team and a.transaction_id = any(@transactions) and (a.is_owner_accessible or not @as_owner::boolean)
 		order by a.transaction_id, a.position, a.id`,
-		db.Args{"team": tx.Team, "transactions": once(expenses), "as_owner": asOwner})
+		db.Args{"team": tx.Team, "transactions": id.Distinct(expenses), "as_owner": asOwner})
 	if err != nil {
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
@@ -59,7 +59,7 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 // of are the files of one statement's entries.
 func (a attachments) of(entries []entry) []Attachment {
 	out := []Attachment{}
-	for _, transaction := range once(expensesOf(entries)) {
+	for _, transaction := range id.Distinct(expensesOf(entries)) {
 		out = append(out, a[transaction]...)
 	}
 	return out

@@ -174,7 +174,7 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 		return nil, fmt.Errorf("read statement lines: %w", err)
 	}
 	for of, own := range out {
-		words[of].describeEntries(own)
+		out[of] = words[of].describeEntries(own)
 	}
 	return out, nil
 }

@@ -220,7 +220,7 @@ func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 	for i := range all {
 		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
 	}
-	histories, err := historiesOf(ctx, tx, once(periods))
+	histories, err := historiesOf(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 	if len(periods) == 0 {
 		return nil
 	}
-	added, err := sumsOf(ctx, tx, once(periods), last)
+	added, err := sumsOf(ctx, tx, id.Distinct(periods), last)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id
 		order by a.code, a.name, a.id`,
-		db.Args{"team": tx.Team, "periods": once(periods), "first": first, "last": last, "saved": saved})
+		db.Args{"team": tx.Team, "periods": id.Distinct(periods), "first": first, "last": last, "saved": saved})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements by account: %w", err)
 	}

@@ -89,11 +89,11 @@ func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []s
 	if len(periods) == 0 {
 		return out, nil
 	}
-	owed, err := owedOnStays(ctx, tx, once(periods))
+	owed, err := owedOnStays(ctx, tx, id.Distinct(periods))
 	if err != nil || len(owed) == 0 {
 		return out, err
 	}
-	brought, err := broughtBy(ctx, tx, once(periods), owed)
+	brought, err := broughtBy(ctx, tx, id.Distinct(periods), owed)
 	if err != nil {
 		return nil, err
 	}

@@ -90,10 +90,10 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	var designs map[id.ID]*layout.Design
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			added, err = sumsOf(ctx, tx, once(periods), last.LastOfMonth())
+			added, err = sumsOf(ctx, tx, id.Distinct(periods), last.LastOfMonth())
 			return err
 		},
-		db.LoadOf(&designs, layout.Chosen, once(listings)))
+		db.LoadOf(&designs, layout.Chosen, id.Distinct(listings)))
 	if err != nil {
 		return err
 	}

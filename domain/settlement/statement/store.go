@@ -402,7 +402,7 @@ func listingsOf(rows []row) []id.ID {
 	for i := range rows {
 		out[i] = rows[i].ListingID
 	}
-	return once(out)
+	return id.Distinct(out)
 }
 
 // periodsOf are the ownership periods of rows, each once.
@@ -411,7 +411,7 @@ func periodsOf(rows []row) []id.ID {
 	for i := range rows {
 		out[i] = rows[i].OwnershipPeriodID
 	}
-	return once(out)
+	return id.Distinct(out)
 }
 
 // savedOf are the ids of the saved ones among rows.
@@ -423,11 +423,6 @@ func savedOf(rows []row) []id.ID {
 		}
 	}
 	return saved
-}
-
-func once(ids []id.ID) []id.ID {
-	slices.SortFunc(ids, id.ID.Compare)
-	return slices.Compact(ids)
 }
 
 // keysOf and idsOf name rows in their order.

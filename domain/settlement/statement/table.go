@@ -189,7 +189,7 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 				accounts = append(accounts, account[e])
 			}
 		}
-		out[table.ID] = once(accounts)
+		out[table.ID] = id.Distinct(accounts)
 	}
 	return out
 }

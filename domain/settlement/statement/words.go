@@ -113,11 +113,13 @@ func (w *Words) describe(s *Statement) {
 	}
 }
 
-// describeEntries puts the entries of a statement in its words, and in the order that they had by them.
-func (w *Words) describeEntries(entries []entry) {
+// describeEntries returns the entries of a statement in its words, in the order that they had by them.
+func (w *Words) describeEntries(entries []entry) []entry {
 	if w == nil {
-		return
+		return entries
 	}
+
+	entries = slices.Clone(entries)
 	for i := range entries {
 		e := &entries[i]
 		if a, known := w.Accounts[e.AccountID]; known {
@@ -135,6 +137,8 @@ func (w *Words) describeEntries(entries []entry) {
 		return cmp.Or(a.Date.Compare(b.Date), staysFirst(a.ReservationID, b.ReservationID),
 			cmp.Compare(w.Accounts[a.AccountID].Place, w.Accounts[b.AccountID].Place), a.ID.Compare(b.ID))
 	})
+
+	return entries
 }
 
 // staysFirst orders stays by their ids, and what belongs to none after them.

@@ -149,8 +149,7 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 	to = Books{in.BooksClosedAt.Or(from.BooksClosedAt), in.SoftClosedAt.Or(from.SoftClosedAt), from.SoftClosePosters}
 	if in.SoftClosePosters != nil {
 		to.SoftClosePosters = slices.Clone(*in.SoftClosePosters)
-		slices.SortFunc(to.SoftClosePosters, id.ID.Compare)
-		to.SoftClosePosters = slices.Compact(to.SoftClosePosters)
+		to.SoftClosePosters = id.Distinct(to.SoftClosePosters)
 	}
 	var issues []apierr.Issue
 	refuse := func(wrong bool, code apierr.IssueCode, field string) {
