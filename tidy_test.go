@@ -27,7 +27,7 @@ var folders = []struct{ name, nouns string }{
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
-	{"banking", "accountconnection match rule reconciliation"},
+	{"banking", "match rule accountconnection reconciliation"},
 	{"settlement", "layout statement historic delivery payee payment payout"},
 	{"reporting", "report trust summary document export"},
 	{"setup", "demo"},

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -61,6 +62,21 @@ func (r *Response) WantIssue(code, path string) *Response {
 		}
 	}
 	r.t.Fatalf("%s: no issue %s at %s: %s", r.call, code, path, r.Body)
+	return r
+}
+
+// WantFields compares fields of the object at a path, the whole body for "", with what they should be; others are not looked at.
+// A wanted value is compared as text, so that numbers, ids and enumerations are written as in Go.
+func (r *Response) WantFields(at string, want map[string]any) *Response {
+	r.t.Helper()
+
+	for name, value := range want {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		if got := r.Value(path); fmt.Sprint(got) != fmt.Sprint(value) {
+			r.t.Errorf("%s: %s is %v, want %v", r.call, path, got, value)
+		}
+	}
+
 	return r
 }
 

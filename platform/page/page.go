@@ -144,7 +144,9 @@ type Query struct {
 	Sorts   Sorts
 	// Default is the signed sort used when the caller names none.
 	Default string
-	// ID is the column that breaks ties.
+	// Tie orders rows with the same value of a sort, in its direction; empty where ID alone does.
+	Tie string
+	// ID is the column that breaks the last ties.
 	ID string
 	// Then orders the rows that share an ID, always ascending, where a query joins the parts of what it lists.
 	Then string
@@ -183,6 +185,9 @@ func (q *Query) Order(sort string) string {
 	order += direction
 	if by.Nullable {
 		order += " nulls last"
+	}
+	if q.Tie != "" {
+		order += ", " + q.Tie + direction
 	}
 	order += ", " + q.ID + direction
 	if q.Then != "" {

@@ -46,7 +46,7 @@ type banked struct {
 	StatementStartAt            *day.Day
 }
 
-func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
+func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
 	b, err := db.One[banked](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
 		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
@@ -61,7 +61,7 @@ func startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingSta
 		return nil, err
 	}
 	out := &BankingStarted{ID: in.ID}
-	if out.ArchivedRecords, out.UnArchivedRecords, err = bank.Exclude(ctx, tx, in.ID, start); err != nil {
+	if out.ArchivedRecords, out.UnArchivedRecords, err = r.rules.Exclude(ctx, tx, in.ID, start); err != nil {
 		return nil, err
 	}
 	amount, missing, err := b.missing(ctx, tx, in, start)

@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -26,7 +27,7 @@ type bank struct {
 
 func newBank(t *testing.T) *bank {
 	t.Helper()
-	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(opening.Part().Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
+	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(opening.Part(rule.OfBank).Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
 	x.Tx(account.InstallStandard)
 	b := &bank{Team: x, t: t, codes: fixture.Accounts(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()

@@ -26,12 +26,15 @@ var (
 	_ = api.PublishedAs[BankingStarted]("OnboardingBankingStarted")
 )
 
+// routes are the endpoints of opening balances. Bank rules are offered the records that another first day brings back.
+type routes struct{ rules bank.Rules }
+
 // Part is the opening balances.
-func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("opening_balance")}
+func Part(rules bank.Rules) parts.Part {
+	return parts.Part{Endpoints: routes{rules}.endpoints(), Tables: parts.Owns("opening_balance")}
 }
 
-func endpoints() []api.Endpoint {
+func (r routes) endpoints() []api.Endpoint {
 	const guests = "/teams/opening-balances/accounts-receivable-deferred-revenue"
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -63,6 +66,6 @@ func endpoints() []api.Endpoint {
 				"before it that are not reconciled. Doing it again moves the beginning. Fails with 400 without an account for opening balances " +
 				"(reason requiredAccountMissing), and as a change of the opening transaction does.",
 			Scopes: []string{"accounts:write"}, DryRun: true,
-		}, startBanking),
+		}, r.startBanking),
 	}
 }

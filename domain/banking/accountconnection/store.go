@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/record/audit"
@@ -159,7 +160,7 @@ func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 		err = bank.Detach(ctx, tx, d.ID, *d.was.AccountID)
 	}
 	if err == nil && d.attaches() {
-		err = bank.Attach(ctx, tx, d.ID, *d.AccountID)
+		err = rule.OfBank.Attach(ctx, tx, d.ID, *d.AccountID)
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"stayledger/domain/activity/transaction"
@@ -26,6 +27,11 @@ type Record struct {
 	Type                   bank.Type
 	// Reconciled says that the record is reconciled with something, in whole or in part.
 	Reconciled bool
+	// TeamCurrency is the currency of the amounts that rules name.
+	TeamCurrency string
+	// OpenDuplicate says that the record can be there twice, and Explained that transactions match it. Both are loaded only for
+	// records that a rule takes (loadTaken).
+	OpenDuplicate, Explained bool
 }
 
 // Reason says why a record is not booked.
@@ -43,6 +49,12 @@ const (
 	RecordReconciled = Reason(apierr.ReasonBankRecordReconciled)
 	// NoRule: the record meets no rule.
 	NoRule Reason = "noRule"
+	// OpenDuplicate: the record can be there twice, and a person has not said whether it is.
+	OpenDuplicate Reason = "openDuplicate"
+	// TransactionMatches: transactions that are booked already can make up the record, one or one of several.
+	TransactionMatches Reason = "transactionMatches"
+	// CurrencyMismatch: the rule names amounts, which are in the team's currency, and the record is in another.
+	CurrencyMismatch Reason = "currencyMismatch"
 	// SplitMismatch: the fixed lines are more than the record, or all there is and not as much, or amounts leave the safe range.
 	SplitMismatch Reason = "splitMismatch"
 	// DateOutOfRange: the calendar has no month before that of the record.
@@ -52,8 +64,8 @@ const (
 // Enum lists the reasons.
 func (Reason) Enum() []string {
 	return []string{
-		string(RecordNotMovement), string(RecordInactive), string(RecordUnassigned), string(RecordReconciled), string(NoRule), string(SplitMismatch),
-		string(DateOutOfRange),
+		string(RecordNotMovement), string(RecordInactive), string(RecordUnassigned), string(RecordReconciled), string(NoRule), string(OpenDuplicate),
+		string(TransactionMatches), string(CurrencyMismatch), string(SplitMismatch), string(DateOutOfRange),
 	}
 }
 
@@ -69,6 +81,9 @@ type Decision struct {
 
 // Auto reports whether the transaction is made without a person.
 func (d *Decision) Auto() bool { return d.Transaction != nil && d.Rule.Mode == Auto }
+
+// leavesToPerson reports whether a record is not booked because it can be booked already.
+func (r Reason) leavesToPerson() bool { return r == OpenDuplicate || r == TransactionMatches }
 
 // Decide says what is booked for a record, or why nothing is.
 func (p *Pass) Decide(r *Record) Decision {
@@ -86,9 +101,25 @@ func (p *Pass) Decide(r *Record) Decision {
 	if c == nil {
 		return Decision{Reason: NoRule}
 	}
+
 	d := Decision{Rule: c.Rule}
-	d.Transaction, d.Reason = c.book(r)
+	switch {
+	case r.OpenDuplicate:
+		d.Reason = OpenDuplicate
+	case r.Explained:
+		d.Reason = TransactionMatches
+	case r.Currency != r.TeamCurrency && c.namesAmounts():
+		d.Reason = CurrencyMismatch
+	default:
+		d.Transaction, d.Reason = c.book(r)
+	}
+
 	return d
+}
+
+// namesAmounts reports whether a line of the rule has an amount of its own.
+func (c *compiled) namesAmounts() bool {
+	return slices.ContainsFunc(c.lines, func(l Line) bool { return l.SplitMode == Fixed || l.Markup != nil })
 }
 
 // descriptionLength is how many characters the description of a transaction has at the most.

@@ -42,7 +42,7 @@ func compile(t testing.TB, rules ...rule.Rule) *rule.Engine {
 // spent is a record of money that left account 1 on 15 March 2026.
 func spent(description string, amount money.Cents) rule.Record {
 	return rule.Record{
-		ID: seq(1), AccountID: seq(1), Currency: "usd", Date: day.Month{Year: 2026, Month: 3}.First().AddDays(14), Amount: -amount,
+		ID: seq(1), AccountID: seq(1), Currency: "usd", TeamCurrency: "usd", Date: day.Month{Year: 2026, Month: 3}.First().AddDays(14), Amount: -amount,
 		Description: description, Status: bank.Active, Type: bank.Movement,
 	}
 }

@@ -33,7 +33,7 @@ func endpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/bank-rules", ID: "createBankRule", Tag: tag, Summary: "Create a bank rule",
 			Errors: apierr.List{errTooMany}, Scopes: writes, Status: http.StatusCreated,
 			Doc: "Fails with 400 for conditions whose operator or value is none of their field's (contradiction, malformed), lines that could add up to no record (splitSum), and" +
-				" accounts, contacts, listings and tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 rules.",
+				" accounts, contacts, listings and tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 rules. A rule of mode auto needs the scope transactions:write too.",
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-rules/preview", ID: "previewBankRules", Tag: tag, Summary: "Preview bank rules", Scopes: reads,
@@ -47,11 +47,12 @@ func endpoints() []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/bank-rules/{id}", ID: "updateBankRule", Tag: tag, Summary: "Change a bank rule", Scopes: writes,
-			Doc: "Fields that are absent stay. Every change is a new version, a body that changes nothing is none. Fails with 404, and as creating does; a reference that leads to nothing any more may stay.",
+			Errors: apierr.List{errRunning},
+			Doc:    "Fields that are absent stay. Every change is a new version, a body that changes nothing is none. Fails with 404, and as creating does; a reference that leads to nothing any more may stay. A rule that is running is refused with LOCKED. A rule of mode auto needs the scope transactions:write too.",
 		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/bank-rules/{id}", ID: "deleteBankRule", Tag: tag, Summary: "Delete or archive a bank rule",
-			Errors: apierr.List{errInUse}, Scopes: deletes,
+			Errors: apierr.List{errRunning, errInUse}, Scopes: deletes,
 			Doc: "Its versions go with it. One that has reconciled bank records is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
 		}, erase),
 		api.Read(api.Endpoint{
@@ -109,6 +110,9 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Stored, error) {
 	if err := check(ctx, tx, nil, &s.Rule); err != nil {
 		return nil, err
 	}
+	if err := s.mayStore(tx); err != nil {
+		return nil, err
+	}
 	if err := room(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -117,6 +121,15 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Stored, error) {
 	}
 	note(tx, nil, &s.Rule)
 	return s.shown(ctx, tx)
+}
+
+// mayStore fails with apierr.MissingScope when the rule acts by itself and the caller may not write transactions.
+func (r *Rule) mayStore(tx *db.Tx) error {
+	if r.Mode == Auto {
+		return needScopeToBook(tx)
+	}
+
+	return nil
 }
 
 // shown is the rule with the names of what it names.
@@ -154,8 +167,14 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkIdle(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
 	to := changed(tx, s.Rule, &in.Body)
 	if err := check(ctx, tx, &s.Rule, &to); err != nil {
+		return nil, err
+	}
+	if err := to.mayStore(tx); err != nil {
 		return nil, err
 	}
 	if err := s.change(ctx, tx, to); err != nil {
@@ -172,6 +191,9 @@ type deleteInput struct {
 func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	s, err := toDelete(ctx, tx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkIdle(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 	if in.OnLocked == apierr.Archive {

@@ -17,7 +17,7 @@ var (
 )
 
 // OfBank is what bank rules do with bank records.
-var OfBank = bank.Rules{Meet: Meet, Arrived: Arrived}
+var OfBank = bank.Rules{Meet: Meet, Offer: Offer}
 
 // Part is bank rules.
 func Part() parts.Part {

@@ -96,21 +96,26 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 		return nil, err
 	}
 	most := p.most()
-	records, err := openRecords(ctx, tx, b, most+1)
+	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
+	open, err := bank.OpenIn(ctx, tx, days, most+1)
 	if err != nil {
 		return nil, err
 	}
-	out := &Preview{Data: []Match{}, Rules: []PreviewRule{}, OpenRecords: min(len(records), most), Cut: len(records) > most}
+	out := &Preview{Data: []Match{}, Rules: []PreviewRule{}, OpenRecords: min(len(open), most), Cut: len(open) > most}
 	pass := engine.Pass()
-	taken, err := p.take(ctx, pass, records[:out.OpenRecords])
+	taken, err := p.take(ctx, pass, open[:out.OpenRecords])
 	if err != nil {
 		return nil, err
 	}
 	out.Pagination = in.Of(int64(len(taken)))
 	first := min(in.Rows(), int64(len(taken)))
+	shown, err := loadTaken(ctx, tx, taken[first:min(first+in.Limit, int64(len(taken)))])
+	if err != nil {
+		return nil, err
+	}
 	lines, fits := 0, 0
-	for _, r := range taken[first:min(first+in.Limit, int64(len(taken)))] {
-		m := p.match(pass, r)
+	for i := range shown {
+		m := p.match(pass, &shown[i])
 		if m.Transaction != nil {
 			lines += len(m.Transaction.Lines)
 		}
@@ -218,20 +223,10 @@ func (p *previewing) most() int {
 	return min(maxRecords, maxTests/conditions)
 }
 
-// openRecords are the open records of a request, the newest first: at most so many.
-func openRecords(ctx context.Context, tx *db.Tx, b *PreviewRequest, most int) ([]Record, error) {
-	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
-	found, err := bank.OpenIn(ctx, tx, days, most)
-	out := make([]Record, len(found))
-	for i := range found {
-		out[i] = ofOpen(&found[i])
-	}
-	return out, err
-}
-
+// ofOpen returns what rules know of an open record.
 func ofOpen(o *bank.Open) Record {
 	r := Record{
-		ID: o.ID, AccountID: o.AccountID, Currency: o.Currency, Date: o.Date, Amount: o.Amount, Description: o.Description, Status: bank.Active, Type: bank.Movement,
+		ID: o.ID, AccountID: o.AccountID, Currency: o.Currency, TeamCurrency: o.TeamCurrency, Date: o.Date, Amount: o.Amount, Description: o.Description, Status: bank.Active, Type: bank.Movement,
 	}
 	if o.UniqueRef != nil {
 		r.Reference = *o.UniqueRef
@@ -240,16 +235,19 @@ func ofOpen(o *bank.Open) Record {
 }
 
 // take finds the records that the rules take, and counts them by rule.
-func (p *previewing) take(ctx context.Context, pass *Pass, records []Record) (taken []*Record, err error) {
-	for i := range records {
+func (p *previewing) take(ctx context.Context, pass *Pass, open []bank.Open) (taken []bank.Open, err error) {
+	for i := range open {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("preview bank rules: %w", err)
 		}
-		if r := pass.first(&records[i]); r != nil {
-			taken = append(taken, &records[i])
+
+		record := ofOpen(&open[i])
+		if r := pass.first(&record); r != nil {
+			taken = append(taken, open[i])
 			p.takes[r.ID]++
 		}
 	}
+
 	return taken, nil
 }
 

@@ -200,14 +200,14 @@ func TestPreviewOfChosenRules(t *testing.T) {
 	if w.Fingerprint() != before {
 		t.Error("a preview changed something")
 	}
+	short := w.Post(preview, object{"dateRange": "2026-02", "rule": w.depot("lines", list{object{"splitMode": "fixed", "fixedCentAmount": 999, "accountId": w.repairs}})}).Want(200)
+	if short.String("data.0.reason") != "splitMismatch" || short.String("data.0.transaction") != "null" || short.String("data.0.isAutoApplicable") != "false" {
+		t.Errorf("a rule that cannot book: %s", short.Body)
+	}
 	// What is previewed is what can be booked.
 	made := w.Post("/transactions", got.Value("data.1.transaction")).Want(201)
 	if made.Int("total") != 1000 || made.ID("accountId") != w.trust {
 		t.Errorf("booked %s", made.Body)
-	}
-	short := w.Post(preview, object{"dateRange": "2026-02", "rule": w.depot("lines", list{object{"splitMode": "fixed", "fixedCentAmount": 999, "accountId": w.repairs}})}).Want(200)
-	if short.String("data.0.reason") != "splitMismatch" || short.String("data.0.transaction") != "null" || short.String("data.0.isAutoApplicable") != "false" {
-		t.Errorf("a rule that cannot book: %s", short.Body)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"stayledger/domain/activity/transaction"
@@ -32,32 +33,37 @@ type RunOutcome string
 const (
 	Applied RunOutcome = "applied"
 	Failed  RunOutcome = "failed"
+	Skipped RunOutcome = "skipped"
 	Undone  RunOutcome = "undone"
 )
 
 // Enum lists the outcomes.
-func (RunOutcome) Enum() []string { return []string{string(Applied), string(Failed), string(Undone)} }
+func (RunOutcome) Enum() []string {
+	return []string{string(Applied), string(Failed), string(Skipped), string(Undone)}
+}
 
 // RunItem is what a run did with a record, or a dry run would do.
 type RunItem struct {
 	BankRecordID  id.ID      `json:"bankRecordId"`
-	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; undone: it was taken back."`
+	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; skipped: it is left to a person, because transactions match it (transactionMatches) or it can be there twice (openDuplicate); undone: it was taken back."`
 	Reason        *string    `json:"reason" doc:"Why nothing was booked, or why it could not be undone; null when there is no reason."`
 	TransactionID *id.ID     `json:"transactionId" doc:"Null when there is none."`
+	Version       int        `json:"version" doc:"The version of the rule that decided."`
 
 	// Made is the transaction of a booking, as it was made.
 	Made *transaction.Transaction `json:"-" db:"-"`
 }
 
-// runArgs are the records of a task. The rule is that of a person's run; without one, all active rules of mode auto decide.
+// runArgs are the records of a task. The rule is that of a person's run; without one, all active rules decide.
 type runArgs struct {
 	RuleID  *id.ID  `json:"ruleId,omitempty"`
 	Records []id.ID `json:"records"`
 }
 
-// deciding reads the rules of a run, and how they decide.
-func deciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
-	condition, args := "r.status = 'active' and r.mode = 'auto'", db.Args{}
+// loadDeciding loads the rules of a run: the one that a person runs, whatever its mode and status, or with nil all active ones. Rules
+// that only suggest decide as well: an auto rule must not take what a rule before it leaves to a person.
+func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
+	condition, args := "r.status = 'active'", db.Args{}
 	if rule != nil {
 		condition, args = "r.id = @rule", db.Args{"rule": *rule}
 	}
@@ -65,6 +71,7 @@ func deciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	usable := sound(stored)
 	for i := range usable {
 		usable[i].Status = Active
@@ -73,7 +80,28 @@ func deciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return engine.Pass(), nil
+}
+
+// hasAuto reports whether a rule acts by itself.
+func (e *Engine) hasAuto() bool {
+	return slices.ContainsFunc(e.rules, func(c compiled) bool { return c.Mode == Auto })
+}
+
+// takes returns those of some open records that the rules of a run may book: the ones of any rule in a person's run, else those that
+// an auto rule takes.
+func (p *Pass) takes(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
+	rules = map[id.ID]bool{}
+	for i := range open {
+		r := ofOpen(&open[i])
+		if c := p.first(&r); c != nil && (byPerson || c.Mode == Auto) {
+			taken = append(taken, open[i])
+			rules[c.ID] = true
+		}
+	}
+
+	return taken, rules
 }
 
 // booking is a record that a rule takes, with the transaction that it makes.
@@ -83,10 +111,10 @@ type booking struct {
 	create transaction.Create
 }
 
-// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the refused ones are told with their reason.
-// Records that no rule takes, or that are not open any more, are not told.
+// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the refused
+// ones are told with their reason. Records that no rule takes, or that are not open any more, are not told.
 func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, error) {
-	pass, err := deciding(ctx, tx, args.RuleID)
+	pass, err := loadDeciding(ctx, tx, args.RuleID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,17 +122,30 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	open, _ = pass.takes(open, args.RuleID != nil)
+	records, err := loadTaken(ctx, tx, open)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	// First, decide about each record by itself.
 	items, rules := []RunItem{}, []*Rule{}
 	var bookings []booking
-	for i := range open {
-		r := ofOpen(&open[i])
-		switch d := pass.Decide(&r); {
-		case d.Transaction != nil:
-			bookings = append(bookings, booking{r.ID, d.Rule, *d.Transaction})
-		case d.Rule != nil:
-			items, rules = append(items, RunItem{BankRecordID: r.ID, Outcome: Failed, Reason: new(string(d.Reason))}), append(rules, d.Rule)
+	for i := range records {
+		d := pass.Decide(&records[i])
+		if d.Transaction != nil {
+			bookings = append(bookings, booking{records[i].ID, d.Rule, *d.Transaction})
+			continue
 		}
+
+		item := RunItem{BankRecordID: records[i].ID, Outcome: Failed, Reason: new(string(d.Reason)), Version: d.Rule.Version}
+		if d.Reason.leavesToPerson() {
+			item.Outcome = Skipped
+		}
+		items, rules = append(items, item), append(rules, d.Rule)
 	}
+
+	// Then book them together, or one by one when one is refused.
 	var made []RunItem
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		made, err = book(ctx, tx, bookings)
@@ -116,6 +157,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	for i := range bookings {
 		rules = append(rules, bookings[i].rule)
 	}
+
 	return append(items, made...), rules, err
 }
 
@@ -134,7 +176,7 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 	}
 	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
 	for i := range bookings {
-		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Made: &made[i]}
+		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Version: bookings[i].rule.Version, Made: &made[i]}
 		matches[i] = bank.Match{RecordID: bookings[i].record, Parts: []bank.Portion{{TransactionID: made[i].ID}}, RuleID: &bookings[i].rule.ID}
 	}
 	refusals, err := bank.Reconcile(ctx, tx, matches)
@@ -159,7 +201,7 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 			return nil, err
 		}
 		if err != nil {
-			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(reasonOf(err))}
+			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(reasonOf(err)), Version: bookings[i].rule.Version}
 		}
 	}
 	return items, nil
@@ -237,29 +279,60 @@ func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation
 	return tasks
 }
 
-// Arrived starts a run of the active rules of mode auto over records that are new to the team, when one of the rules takes one of them.
-func Arrived(ctx context.Context, tx *db.Tx, records []id.ID) error {
-	pass, err := deciding(ctx, tx, nil)
-	if err != nil || len(pass.rules) == 0 {
+// scopeToBook is what a caller needs for whatever makes a rule book transactions.
+const scopeToBook = "transactions:write"
+
+// needScopeToBook fails with apierr.MissingScope when the caller may not write transactions. What the service does by itself may.
+func needScopeToBook(tx *db.Tx) error {
+	if tx.Actor.Kind == db.System || tx.Actor.Has(scopeToBook) {
+		return nil
+	}
+
+	return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{scopeToBook}})
+}
+
+// Offer starts a run of the active rules over records that are new to an account, when one of mode auto takes one of them. It fails
+// with apierr.MissingScope when the caller may not write transactions.
+func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
+	if len(records) == 0 {
+		return nil
+	}
+
+	pass, err := loadDeciding(ctx, tx, nil)
+	if err != nil || !pass.hasAuto() {
 		return err
 	}
 	open, err := bank.OpenOf(ctx, tx, records)
 	if err != nil {
 		return err
 	}
-	var taken []id.ID
-	for i := range open {
-		r := ofOpen(&open[i])
-		if pass.first(&r) != nil {
-			taken = append(taken, r.ID)
-		}
-	}
+	taken, rules := pass.takes(open, false)
 	if len(taken) == 0 {
 		return nil
 	}
+	if err := needScopeToBook(tx); err != nil {
+		return err
+	}
+
+	// The rules are held, so that nobody changes one between this look at it and the run that says it is of this version.
+	takers := id.Distinct(slices.Collect(maps.Keys(rules)))
+	if _, err := tx.Exec(ctx, `select from bank_rule where team_id = @team and id = any(@ids) order by id for share`,
+		db.Args{"team": tx.Team, "ids": takers}); err != nil {
+		return fmt.Errorf("hold bank rules: %w", err)
+	}
+
+	ids, resources := make([]id.ID, len(taken)), make([]operation.Resource, len(takers))
+	for i := range taken {
+		ids[i] = taken[i].ID
+	}
+	for i, v := range takers {
+		resources[i] = operation.Resource{Type: operation.BankRule, ID: v, Role: operation.Source}
+	}
 	_, err = operation.Start(ctx, tx, operation.New{
-		Type: operation.BankRuleRun, Tasks: tasksOf(RunKind, taken, func(some []id.ID) any { return runArgs{Records: some} }),
+		Type: operation.BankRuleRun, Resources: resources,
+		Tasks: tasksOf(RunKind, ids, func(some []id.ID) any { return runArgs{Records: some} }),
 	})
+
 	return err
 }
 
@@ -300,7 +373,7 @@ func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) er
 
 func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {
 	found, err := db.Select[RunItem](ctx, tx, `
-		select bank_record_id, outcome, reason, transaction_id from bank_rule_run_item
+		select bank_record_id, outcome, reason, transaction_id, version from bank_rule_run_item
 		where team_id = @team and operation_id = @run and bank_record_id = any(@records) and outcome = 'applied' order by transaction_id for update`,
 		db.Args{"team": tx.Team, "run": run, "records": records})
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 	"stayledger/platform/page"
 )
 
+// errRunning refuses to change or delete a rule while records are booked by it.
+var errRunning = apierr.New(apierr.CodeLocked, "", "Bank rule is running")
+
 // errIncomplete refuses to run a rule again, or to undo a run, while a run of the rule goes on (RSN-14).
 var errIncomplete = apierr.New(apierr.CodeConflict, apierr.ReasonBankRuleRunIncomplete, "Bank rule run has not finished")
 
@@ -28,7 +31,8 @@ func runEndpoints(tag string) []api.Endpoint {
 			Errors: apierr.List{errIncomplete}, Scopes: writes, DryRun: true,
 			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[RunPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
 			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the rule takes, or all that it takes, and reconciles each with its transaction," +
-				" whatever the rule's mode and status. What is refused for one record, by closed books for example, keeps the others from nothing. A dry run does so in the request for the" +
+				" whatever the rule's mode and status. What is refused for one record, by closed books for example, keeps the others from nothing. A record for which transactions" +
+				" match, or that can be there twice, is skipped and left to a person. The rule cannot be changed until the run has finished. A dry run does so in the request for the" +
 				" first 250 records, answers 200 with what became of each and keeps nothing. Fails with 404, and with 400 for unknown records.",
 		}, startRun, runNow),
 		api.Read(api.Endpoint{
@@ -85,16 +89,15 @@ const readTogether = 5000
 
 // taking are the open records that a rule takes, of some or of all.
 func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.ID, error) {
-	pass, err := deciding(ctx, tx, &rule)
+	pass, err := loadDeciding(ctx, tx, &rule)
 	if err != nil {
 		return nil, err
 	}
 	taken := []id.ID{}
 	take := func(open []bank.Open) {
+		open, _ = pass.takes(open, true)
 		for i := range open {
-			if r := ofOpen(&open[i]); pass.first(&r) != nil {
-				taken = append(taken, r.ID)
-			}
+			taken = append(taken, open[i].ID)
 		}
 	}
 	if records != nil {
@@ -174,17 +177,31 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	return nil
 }
 
-// finished fails with errIncomplete while a run of a rule goes on. The rule is held, so no run of it begins meanwhile.
+// finished fails with errIncomplete while a run of a rule that a person started goes on, or its undoing. The rule is held, so no run
+// of it begins meanwhile.
 func finished(ctx context.Context, tx *db.Tx, rule id.ID) error {
+	return checkRuns(ctx, tx, rule, "o.resource_id = @rule", errIncomplete)
+}
+
+// checkIdle fails with errRunning while a rule takes part in a run, one over new records included. The rule is held, so no run of it
+// begins meanwhile.
+func checkIdle(ctx context.Context, tx *db.Tx, rule id.ID) error {
+	return checkRuns(ctx, tx, rule, `exists (select from operation_resource x where x.team_id = o.team_id and x.operation_id = o.id
+		and x.type = 'bank-rule' and x.resource_id = @rule)`, errRunning)
+}
+
+// checkRuns fails with a refusal that names the first unfinished run for which a condition holds.
+func checkRuns(ctx context.Context, tx *db.Tx, rule id.ID, condition string, refusal *apierr.Error) error {
 	goes, err := db.Maybe[id.ID](ctx, tx, `
-		select o.id from operation o where o.team_id = @team and o.status in ('queued', 'running') and o.type = @type and o.resource_id = @rule order by o.id limit 1`,
+		select o.id from operation o where o.team_id = @team and o.status in ('queued', 'running') and o.type = @type and `+condition+` order by o.id limit 1`,
 		db.Args{"team": tx.Team, "type": string(operation.BankRuleRun), "rule": rule})
 	if err != nil {
 		return fmt.Errorf("find runs of a bank rule: %w", err)
 	}
 	if goes != nil {
-		return errIncomplete.With(map[string]any{"operationId": *goes})
+		return refusal.With(map[string]any{"operationId": *goes})
 	}
+
 	return nil
 }
 
@@ -205,7 +222,7 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 		return nil, err
 	}
 	q := page.Query{
-		Columns: "i.bank_record_id, i.outcome, i.reason, i.transaction_id", From: "bank_rule_run_item i",
+		Columns: "i.bank_record_id, i.outcome, i.reason, i.transaction_id, i.version", From: "bank_rule_run_item i",
 		Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team}, ID: "i.bank_record_id",
 		Sorts: page.Sorts{{Name: "bankRecordId", Expr: "i.bank_record_id"}}, Default: "bankRecordId",
 	}

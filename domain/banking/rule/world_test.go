@@ -65,11 +65,11 @@ func (w *world) made(body object) string {
 	return rules + "/" + w.Post(rules, body).Want(201).String("id")
 }
 
-// record is a movement on an account.
+// record is a movement on an account. All of them came together, so none is another one again.
 func (w *world) record(account id.ID, date string, cents int64, description string) id.ID {
 	r := w.id()
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
-		values (@team, @id, @account, @date::text::date, @cents, @text, now(), now())`,
+		values (@team, @id, @account, @date::text::date, @cents, @text, '2026-01-01', '2026-01-01')`,
 		db.Args{"id": r, "account": account, "date": date, "cents": cents, "text": description})
 	return r
 }
@@ -94,6 +94,7 @@ func (w *world) records() []rule.Record {
 		found, err = db.Select[rule.Record](ctx, tx, `
 			select id, coalesce(account_id, '00000000-0000-0000-0000-000000000000') as account_id, coalesce(currency, 'usd') as currency, date, amount,
 				description, coalesce(unique_ref, '') as reference, status, type,
+				'usd' as team_currency, false as open_duplicate, false as explained,
 				exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id) as reconciled
 			from bank_record r where team_id = @team order by date desc, id desc`, db.Args{"team": tx.Team})
 		return err

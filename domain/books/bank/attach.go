@@ -23,9 +23,9 @@ type place struct {
 	Status    Status `json:"status"`
 }
 
-// Attach puts the records of an account at a bank that are linked to no account of the chart on one, and leaves those before the account's first
-// day out as Exclude does. It fails with ErrTooManyRecords.
-func Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
+// Attach puts the records of an account at a bank that are linked to no account of the chart on one, leaves those before the
+// account's first day out as Exclude does, and offers the others to rules. Fails with ErrTooManyRecords.
+func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	loose, err := hold(ctx, tx, bankAccount, nil)
 	if err != nil || len(loose) == 0 {
 		return err
@@ -41,11 +41,16 @@ func Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	}
 	first, err := db.Get[*day.Day](ctx, tx, `select banking_opening_at from account where team_id = @team and id = @account`,
 		db.Args{"team": tx.Team, "account": account})
-	if err != nil || first == nil {
+	if err != nil {
 		return err
 	}
-	_, _, err = Exclude(ctx, tx, account, *first)
-	return err
+	if first != nil {
+		if _, _, err := rules.Exclude(ctx, tx, account, *first); err != nil {
+			return err
+		}
+	}
+
+	return rules.Offer(ctx, tx, moved)
 }
 
 // Detach takes the records of an account at a bank from the account of the chart that they are on; those that its first day had left out count

@@ -44,7 +44,7 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 			select r.date, r.balance from bank_record r
 			where r.team_id = @team and r.account_id = s.account_id and r.status = 'active' and r.type = 'balance'
 				and r.date < @before and r.date >= coalesce(s.first, '-infinity')
-			order by r.date desc, r.id desc limit 1) stated on true
+			order by r.date desc, r.arrival desc, r.id desc limit 1) stated on true
 		cross join lateral (
 			select coalesce(sum(d.cents) filter (where d.day > coalesce(stated.date, '-infinity')), 0) as cents, coalesce(sum(d.records), 0) as records
 			from bank_day d where d.team_id = @team and d.account_id = s.account_id and d.day < @before and d.day >= coalesce(s.first, '-infinity')) moved`,
@@ -62,7 +62,7 @@ func StatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day)
 		select coalesce((select r.balance from bank_record r
 			where r.team_id = @team and r.account_id = @account and r.type = 'balance' and r.date < @before
 				and (r.status = 'active' or exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id))
-			order by r.date desc, r.id desc limit 1), 0)::bigint`, db.Args{"team": tx.Team, "account": account, "before": before})
+			order by r.date desc, r.arrival desc, r.id desc limit 1), 0)::bigint`, db.Args{"team": tx.Team, "account": account, "before": before})
 	if err != nil {
 		return 0, fmt.Errorf("read the balance that a bank has stated: %w", err)
 	}

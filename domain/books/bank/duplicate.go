@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
-// Duplicate is a record that can be the same movement as another one, because it came from another source.
+// Duplicate is a record that can be the same movement as another one: another source gave it, or the same source gave it again.
 type Duplicate struct {
 	ID          id.ID   `json:"id"`
 	Source      Source  `json:"source"`
@@ -22,19 +23,42 @@ type Duplicate struct {
 // duplicateDays is how far apart two sources date the same movement: a bank books it a few days after somebody has noted it.
 const duplicateDays = 3
 
-// duplicateOf holds for, and orders, movements d that can be the same as a movement r: of its account, amount and days, and from another source. Excluding one of the two settles
-// it, and so does reconciling both, since each has a transaction of its own then. Days are compared together with the amount, and accounts by "is not distinct from",
-// and searches are in the order of amount and day, so that the index of these is taken: where the planner knows nothing of a team, any index with the account or the
-// day looks as good to it, and each search would go through all of the account's records.
-var duplicateOf = `d.team_id = r.team_id
-	and (d.amount, d.date) >= (r.amount, r.date - ` + strconv.Itoa(duplicateDays) + `) and (d.amount, d.date) <= (r.amount, r.date + ` + strconv.Itoa(duplicateDays) + `)
-	and d.account_id is not distinct from r.account_id and r.account_id is not null
-	and d.status = 'active' and d.type = 'transaction' and r.status = 'active' and r.type = 'transaction'
-	and d.source <> r.source and (d.made <> d.amount or r.made <> r.amount)
-	order by d.amount, d.date`
+// openPairs are the two ways in which one of r and d at least is open; once both are reconciled, each has transactions of its own. They
+// are searched apart, so that the second finds the open ones by the index of these.
+var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> d.amount"}
+
+// duplicateSearches select movements d that can be the same as a movement r, in the columns of Duplicate. Each reads a few rows for
+// each r, whatever the planner knows of the team: columns are compared as rows, in the order of the indexes by amount, because the
+// indexes of all records of an account look as good to it where it knows nothing.
+var duplicateSearches = func() (all []string) {
+	const found = `select d.id, d.source, d.date, d.description, d.unique_ref from bank_record d
+		where d.team_id = r.team_id and d.status = 'active' and d.type = 'transaction' and `
+	days, most := strconv.Itoa(duplicateDays), strconv.Itoa(duplicatesShown)
+
+	for _, pair := range openPairs {
+		// Another source dates the movement a few days away at most.
+		all = append(all, `unnest(array['manual', 'csv', 'bankfeed']) s (source) cross join lateral (`+found+pair+` and s.source <> r.source
+			and (d.amount, d.account_id, d.source, d.date) >= (r.amount, r.account_id, s.source, r.date - `+days+`)
+			and (d.amount, d.account_id, d.source, d.date) <= (r.amount, r.account_id, s.source, r.date + `+days+`)
+			order by d.amount, d.account_id, d.source, d.date limit `+most+`) d`)
+
+		// The same source gave it again, word for word, before or after: a file that was read twice. Movements with references are
+		// known by these, and what came together is not the same movement.
+		all = append(all, `(values ('-infinity'::timestamptz, r.created_at), (r.created_at + interval '1 millisecond', 'infinity')) s (since, until)
+			cross join lateral (`+found+pair+` and d.unique_ref is null and r.unique_ref is null and d.description = r.description
+			and (d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at)
+				>= (r.amount, r.account_id, r.source, r.date, r.description_hash, s.since)
+			and (d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at)
+				< (r.amount, r.account_id, r.source, r.date, r.description_hash, s.until)
+			order by d.amount, d.account_id, d.source, d.date limit `+most+`) d`)
+	}
+
+	return all
+}()
 
 // hasDuplicates holds for records r that have any. The offset keeps it a search per record, for any number of records.
-var hasDuplicates = `exists (select from bank_record d where ` + duplicateOf + ` offset 0)`
+var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.account_id is not null
+	and (exists (select from ` + strings.Join(duplicateSearches, ` offset 0) or exists (select from `) + ` offset 0)))`
 
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25
@@ -56,14 +80,39 @@ func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	}
 	found, err := db.Select[row](ctx, tx, `
 		select r.id as record_id, d.* from bank_record r cross join lateral (
-			select d.id, d.source, d.date, d.description, d.unique_ref from bank_record d where `+duplicateOf+` limit `+strconv.Itoa(duplicatesShown)+`) d
-		where r.team_id = @team and r.id = any(@ids) order by r.id, abs(d.date - r.date), d.date, d.id`, db.Args{"team": tx.Team, "ids": ids})
+			select d.* from `+strings.Join(duplicateSearches, " union all select d.* from ")+`) d
+		where r.team_id = @team and r.id = any(@ids) and r.status = 'active' and r.type = 'transaction' and r.account_id is not null
+		order by r.id, abs(d.date - r.date), d.date, d.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("look for duplicates of bank records: %w", err)
 	}
+
 	for i := range found {
 		r := &records[at[found[i].RecordID]]
-		r.Duplicates = append(r.Duplicates, found[i].Duplicate)
+		if len(r.Duplicates) < duplicatesShown {
+			r.Duplicates = append(r.Duplicates, found[i].Duplicate)
+		}
 	}
 	return nil
+}
+
+// WithDuplicates returns those of some records that can be there twice and are not settled by a person yet.
+func WithDuplicates(ctx context.Context, tx *db.Tx, records []id.ID) (map[id.ID]bool, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+
+	found, err := db.Select[id.ID](ctx, tx, `
+		select r.id from bank_record r where r.team_id = @team and r.id = any(@ids) and `+hasDuplicates,
+		db.Args{"team": tx.Team, "ids": records})
+	if err != nil {
+		return nil, fmt.Errorf("look for duplicates of bank records: %w", err)
+	}
+
+	out := make(map[id.ID]bool, len(found))
+	for _, v := range found {
+		out[v] = true
+	}
+
+	return out, nil
 }

@@ -113,3 +113,32 @@ func TestDuplicatesAmongThousands(t *testing.T) {
 	fill(later)
 	few(later, "the team had nothing")
 }
+
+// Many movements of one amount, day and text, that came in two files: each is found by a search, not by going through the others.
+func TestDuplicatesOfOneAmountAndDay(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+
+	const records = 3000
+	for name, reconciled := range map[string]string{"open": "false", "reconciled": "n <> 1"} {
+		w := worldIn(t, d)
+		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, made, description, source, created_at, updated_at)
+			select @team, gen_random_uuid(), @account, date '2026-02-01', 500, case when `+reconciled+` then 500 else 0 end, 'Fee', 'csv',
+				timestamptz '2026-03-01' + n % 2 * interval '1 day', now()
+			from generate_series(1, @records::int) n`, db.Args{"records": records, "account": w.accounts["1000"]})
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			q := bank.ListQuery(tx, &bank.Filter{HasDuplicates: new(true)})
+			q.Args["team"] = tx.Team
+			plan, err := keptPlan(ctx, tx, "select count(*) from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
+			if err != nil || handled(t, plan) > 30*records {
+				t.Errorf("%s: handles %d rows, %v\n%s", name, handled(t, plan), err, strings.Join(plan, "\n"))
+			}
+
+			return nil
+		})
+	}
+}

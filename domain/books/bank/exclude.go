@@ -17,9 +17,10 @@ const maxExcluded = 10_000
 // ErrTooManyRecords refuses to exclude or bring back more than maxExcluded records in one request (RSN-07).
 var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
 
-// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier first day had left
-// out. What a person excluded stays excluded, what is reconciled stays as it is. It fails with bankAccountTooManyRecords.
-func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
+// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier
+// first day had left out, which are offered to rules. What a person excluded stays excluded, what is reconciled stays as it is.
+// Fails with bankAccountTooManyRecords.
+func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
 	const older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first
 		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
 	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @first
@@ -58,5 +59,6 @@ func Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excl
 	for _, record := range returned {
 		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"inactive"}, view{"active"}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}
-	return r.Older, r.Newer, nil
+
+	return r.Older, r.Newer, rules.Offer(ctx, tx, returned)
 }

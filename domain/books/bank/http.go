@@ -15,8 +15,9 @@ import (
 type Rules struct {
 	// Meet gives records the bank rules that they meet.
 	Meet func(ctx context.Context, tx *db.Tx, records []Record) error
-	// Arrived is told of records that are new to the team, and starts what rules do by themselves.
-	Arrived func(ctx context.Context, tx *db.Tx, records []id.ID) error
+	// Offer starts what rules do by themselves with records that are new, brought back, or moved to another account. It fails
+	// with apierr.MissingScope when a rule takes one of them and the caller may not write transactions.
+	Offer func(ctx context.Context, tx *db.Tx, records []id.ID) error
 }
 
 // routes are the endpoints of bank records.

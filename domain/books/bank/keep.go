@@ -2,6 +2,7 @@ package bank
 
 import (
 	"cmp"
+	"slices"
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -94,6 +95,22 @@ type stored struct {
 	Amount      money.Cents  `json:"amount"`
 	Balance     *money.Cents `json:"balance"`
 	Currency    string       `json:"currency"`
+}
+
+// differences returns the fields in which another record with the same reference says something else.
+func (s *stored) differences(other *stored) []string {
+	fields := []string{}
+	for field, differs := range map[string]bool{
+		"accountId": !same(s.AccountID, other.AccountID), "date": s.Date != other.Date, "type": s.Type != other.Type,
+		"amount": s.Amount != other.Amount, "balance": !same(s.Balance, other.Balance), "description": s.Description != other.Description,
+	} {
+		if differs {
+			fields = append(fields, field)
+		}
+	}
+	slices.Sort(fields)
+
+	return fields
 }
 
 // chartAccount is what writes know of a bank account. First is its first day: what is before it is part of its opening.

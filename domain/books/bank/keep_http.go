@@ -16,17 +16,17 @@ func (r routes) writes() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-records/batch", ID: "batchBankRecords", Tag: tag, Summary: "Add many bank records",
-			Errors: apierr.List{errDuplicateUniqueRef},
-			Doc: "All of them land or none, and the answer has them in the order of the request. Records before the account's first day are left out: they are part of its" +
-				" opening. Duplicates from another source land as well, and are told.",
-			Scopes: []string{"bank:write"}, DryRun: true, Status: http.StatusCreated, MaxBody: 4 << 20,
+			Doc: "All of them land or none, save those whose uniqueRef the team has already: `known` names the records that have it, which stay as they are. Of several balances" +
+				" of an account and day the last one of the request counts. Records before the account's first day are left out: they are part of its opening." +
+				" Records that can be there twice land as well, with `duplicates`. Needs the scope transactions:write too when a bank rule of mode auto takes one of the records.",
+			Scopes: []string{"bank:write"}, DryRun: true, Status: http.StatusCreated, MaxBody: 32 << 20,
 		}, r.batch),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/bank-records/{id}", ID: "updateBankRecord", Tag: tag, Summary: "Change, exclude or bring back a bank record",
 			Errors: apierr.List{errFed, errRuleMatched, ErrReconciled, errDuplicateUniqueRef},
 			Doc: "Fields that are present change. Of what a bank feed says, the description and status can change; of a reconciled record, the description and reference; of" +
 				" one that a bank rule has matched, nothing. Closed books lock no bank record, which posts nothing. Fails with 400 for bringing back what is before" +
-				" the account's first day.",
+				" the account's first day. A record that is brought back or comes to another account is offered to bank rules as a new one is, and needs transactions:write if one of mode auto takes it.",
 			Scopes: []string{"bank:write"}, DryRun: true,
 		}, r.put),
 		api.Write(api.Endpoint{
@@ -40,27 +40,37 @@ func (r routes) writes() []api.Endpoint {
 
 // Added are the records of a batch.
 type Added struct {
-	Data []Record `json:"data" doc:"In the order of the request, with duplicates."`
+	Data  []Record `json:"data" doc:"The new records in the order of the request, with duplicates."`
+	Known []Known  `json:"known" doc:"Records of the request whose uniqueRef the team has already; nothing became of them."`
+}
+
+// Known is a record of a batch that the team has already.
+type Known struct {
+	Index     int      `json:"index" doc:"Place in the request, from 0."`
+	ID        id.ID    `json:"id" doc:"The record that has the reference."`
+	UniqueRef string   `json:"uniqueRef"`
+	Differs   []string `json:"differs" doc:"Fields in which the request says something else than that record; empty when it says the same."`
 }
 
 type batchInput struct{ Body Batch }
 
 func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, error) {
-	ids, err := add(ctx, tx, in.Body.Data)
+	landed, err := insertAll(ctx, tx, in.Body.Data)
 	if err != nil {
 		return nil, err
 	}
-	found, err := ByID(ctx, tx, ids)
+	found, err := ByID(ctx, tx, landed.ids)
 	if err != nil {
 		return nil, err
 	}
-	out := &Added{Data: make([]Record, len(ids))}
-	for i, one := range ids {
-		out.Data[i] = *found[one]
+	out := &Added{Data: make([]Record, len(landed.ids)), Known: landed.known}
+	for i, v := range landed.ids {
+		out.Data[i] = *found[v]
 	}
-	if err := r.rules.Arrived(ctx, tx, ids); err != nil {
+	if err := r.rules.Offer(ctx, tx, landed.ids); err != nil {
 		return nil, err
 	}
+
 	return out, duplicates(ctx, tx, out.Data)
 }
 
@@ -70,9 +80,16 @@ type putInput struct {
 }
 
 func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, error) {
-	if err := change(ctx, tx, in.ID, &in.Body); err != nil {
+	offered, err := change(ctx, tx, in.ID, &in.Body)
+	if err != nil {
 		return nil, err
 	}
+	if offered {
+		if err := r.rules.Offer(ctx, tx, []id.ID{in.ID}); err != nil {
+			return nil, err
+		}
+	}
+
 	return r.get(ctx, tx, &getInput{in.ID})
 }
 

@@ -1,10 +1,12 @@
 package bank_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"stayledger/domain/books/bank"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -149,15 +151,52 @@ func TestReferencesAreUnique(t *testing.T) {
 	kept := w.keep(1, "uniqueRef", "mine")
 	free := w.keep(1)
 	r := w.Post(batch, object{"data": list{w.movement(1, "uniqueRef", "new"), w.movement(2, "uniqueRef", "mine"), w.movement(3), w.movement(3, "uniqueRef", "new")}})
-	r.WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "data.1.uniqueRef").WantIssue("duplicateUniqueRef", "data.3.uniqueRef")
-	if r.Len("issues") != 2 {
+	r.Want(201).WantFields("known.0", object{"index": 1, "id": kept, "uniqueRef": "mine", "differs": list{"amount"}}).
+		WantFields("known.1", object{"index": 3, "id": r.ID("data.0.id"), "uniqueRef": "new", "differs": list{"amount"}})
+	if r.Len("known") != 2 || r.Len("data") != 2 {
 		t.Errorf("got %s", r.Body)
 	}
+	w.Post(batch, object{"data": list{w.movement(1, "uniqueRef", "mine")}}).Want(201).WantFields("", object{"data": list{}}).
+		WantFields("known.0", object{"id": kept, "differs": list{}})
 	w.Put(path(free), object{"uniqueRef": "mine"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	w.Put(path(kept), object{"uniqueRef": nil}).Want(200)
 	telling(t, w.Put(path(free), object{"uniqueRef": "mine"}).Want(200), map[string]string{"uniqueRef": "mine"})
-	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 2 {
+	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 4 {
 		t.Errorf("%d records are kept", n)
+	}
+}
+
+// Of several balances of one day the last one of the request counts, and equal movements are listed in the order of their file.
+func TestTheOrderOfABatchIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stated := func(cents int64) object {
+		return object{"accountId": w.accounts["1000"], "date": "2026-02-10", "description": "Balance", "type": "balance", "balance": cents}
+	}
+
+	for round := range 5 { // Identifiers of one batch are random, so a wrong order shows soon.
+		last := int64(1000 * (round + 1))
+		w.Post(batch, object{"data": list{stated(1), stated(2), stated(3), stated(last)}}).Want(201)
+		var held []bank.Held
+		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			held, err = bank.Balances(ctx, tx, []bank.Since{{Account: w.accounts["1000"]}}, dayOf("2026-02-11"))
+			return err
+		})
+		if int64(held[0].Cents) != last {
+			t.Fatalf("the bank says %d, want the last of the request, %d", held[0].Cents, last)
+		}
+	}
+
+	many := list{}
+	for i := range 10 {
+		many = append(many, w.movement(500, "date", "2026-03-10", "description", "Equal "+itoa(i)))
+	}
+	w.Post(batch, object{"data": many}).Want(201)
+	listed := w.Get("/bank-records?dateRange=2026-03&sort=date").Want(200)
+	for i := range 10 {
+		if got := listed.String("data." + itoa(i) + ".description"); got != "Equal "+itoa(i) {
+			t.Errorf("%s is at place %d", got, i)
+		}
 	}
 }
 

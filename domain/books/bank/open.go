@@ -20,6 +20,8 @@ type Open struct {
 	Amount      money.Cents
 	Description string
 	UniqueRef   *string
+	// TeamCurrency is the currency of amounts that name none.
+	TeamCurrency string
 }
 
 // Days are those of the records that are asked for, and their accounts; no accounts stand for all of them.
@@ -38,11 +40,11 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	args["most"] = most
 	// The inner limit is a number for the planner, the same for everybody, as in page.Params.Cut.
 	found, err := db.Select[Open](ctx, tx, `
-		select * from (select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref
+		select * from (select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.date >= @from and r.date < @to`+accounts+`
 			and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
-		order by r.date desc, r.id desc limit 10001) r limit @most`, args)
+		order by r.date desc, r.arrival desc, r.id desc limit 10001) r limit @most`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read open bank records: %w", err)
 	}
@@ -66,7 +68,7 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 		limit = " limit @most"
 	}
 	found, err := db.Select[Open](ctx, tx, `
-		select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref
+		select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.made <> r.amount and `+condition+`
 			and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
@@ -89,13 +91,13 @@ func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found 
 		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select * from (
-			select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, count(*) over () as total
+		select r.id, r.account_id, r.currency, r.date, r.amount, r.description, r.unique_ref, r.team_currency, r.total from (
+			select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency, r.arrival, count(*) over () as total
 			from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 			where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.made <> r.amount and r.date >= @from and r.date < @to`+accounts+`
 				and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
 			offset 0) r
-		order by date desc, id desc limit @limit offset @skip`, args)
+		order by r.date desc, r.arrival desc, r.id desc limit @limit offset @skip`, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read open bank records: %w", err)
 	}

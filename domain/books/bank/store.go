@@ -28,7 +28,7 @@ const (
 				and m.type = 'transaction' and m.date > s.date and m.date <= r.date), 0))::bigint
 		from (
 			(select p.date, p.balance from bank_record p where p.team_id = r.team_id and p.account_id = r.account_id and p.status = 'active'
-				and p.type = 'balance' and (p.date, p.id) < (r.date, r.id) order by p.date desc, p.id desc limit 1)
+				and p.type = 'balance' and (p.date, p.arrival, p.id) < (r.date, r.arrival, r.id) order by p.date desc, p.arrival desc, p.id desc limit 1)
 			union all select a.banking_opening_at - 1, a.banking_opening where a.banking_opening_at <= r.date
 			order by date desc limit 1) s)`
 
@@ -51,7 +51,7 @@ const (
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: tables, Rows: "bank_record r", Joined: "a k state", Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: sorts, Default: "-date", ID: "r.id",
+		Sorts: sorts, Default: "-date", Tie: "r.arrival", ID: "r.id",
 	}
 }
 

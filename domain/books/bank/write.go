@@ -10,9 +10,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// add keeps new records, all or none, and gives their ids in the order of the data. It fails with the issues of made, and with errDuplicateUniqueRef for references
-// that other records have or that are there twice.
-func add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
+// landing is what became of the records of a batch.
+type landing struct {
+	// ids are those of the new records, in the order of the request.
+	ids   []id.ID
+	known []Known
+}
+
+// insertAll inserts records in the order of the data. A record whose reference the team has already is left as it is and told as
+// known. Fails with the issues of made, and then inserts nothing.
+func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) {
 	named := make([]id.ID, len(data))
 	for i := range data {
 		named[i] = data[i].AccountID
@@ -25,11 +32,15 @@ func add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Those that wait for each other's references wait in the order of the references. A record that is inactive from the start is left out by its account's first day.
-	kept, err := db.Select[id.ID](ctx, tx, `
+
+	// Callers who wait for each other's references wait in the order of the references. A record that is inactive from the
+	// start is left out by its account's first day.
+	inserted, err := db.Select[id.ID](ctx, tx, `
 		with kept as (
-			insert into bank_record (team_id, id, unique_ref, account_id, date, status, type, amount, balance, description, source, created_at, updated_at)
-			select @team, r.id, r."uniqueRef", r."accountId", r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now
+			insert into bank_record (team_id, id, unique_ref, account_id, date, status, type, amount, balance, description, source, created_at, updated_at,
+				arrival)
+			select @team, r.id, r."uniqueRef", r."accountId", r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now,
+				(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.ordinality
 			from rows from (jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, date date, status text, type text, amount bigint, balance bigint,
 				description text, source text)) with ordinality r
 			order by r."uniqueRef", r.ordinality
@@ -38,30 +49,74 @@ func add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 			insert into account_excluded_record (team_id, bank_record_id) select team_id, id from kept where status = 'inactive')
 		select id from kept`, db.Args{"team": tx.Team, "now": tx.Now, "rows": records})
 	if err != nil {
-		return nil, fmt.Errorf("keep bank records: %w", err)
+		return nil, fmt.Errorf("insert bank records: %w", err)
 	}
-	landed := make(map[id.ID]bool, len(kept))
-	for _, one := range kept {
-		landed[one] = true
+	isNew := make(map[id.ID]bool, len(inserted))
+	for _, v := range inserted {
+		isNew[v] = true
 	}
-	ids, taken := make([]id.ID, len(records)), []apierr.Issue{}
+
+	out := &landing{ids: []id.ID{}, known: []Known{}}
+	var rest []numbered
 	for i := range records {
-		if ids[i] = records[i].ID; !landed[ids[i]] {
-			taken = append(taken, apierr.IssueDuplicateUniqueRef.InBody("data", i, "uniqueRef"))
+		if !isNew[records[i].ID] {
+			rest = append(rest, numbered{i, &records[i]})
+			continue
 		}
+		out.ids = append(out.ids, records[i].ID)
 		note(tx, nil, &records[i])
 	}
-	if len(taken) > 0 {
-		return nil, errDuplicateUniqueRef.At(taken...)
-	}
-	return ids, nil
+	out.known, err = loadKnown(ctx, tx, rest)
+
+	return out, err
 }
 
-// change makes changes of a record. It fails with apierr.NotFound, the issues of apply and the refusals of may.
-func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) error {
+// numbered is a record of a batch and its place there.
+type numbered struct {
+	index  int
+	record *stored
+}
+
+// loadKnown loads the records that have the references of others, and says where these differ from them.
+func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error) {
+	out := make([]Known, len(given))
+	if len(given) == 0 {
+		return out, nil
+	}
+
+	refs := make([]string, len(given))
+	for i, g := range given {
+		refs[i] = *g.record.UniqueRef
+	}
+	found, err := db.Select[stored](ctx, tx, `
+		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
+		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
+		where r.team_id = @team and r.unique_ref = any(@refs)`, db.Args{"team": tx.Team, "refs": refs})
+	if err != nil {
+		return nil, fmt.Errorf("read known bank records: %w", err)
+	}
+	byRef := make(map[string]*stored, len(found))
+	for i := range found {
+		byRef[*found[i].UniqueRef] = &found[i]
+	}
+
+	for i, g := range given {
+		known := byRef[*g.record.UniqueRef]
+		if known == nil { // Somebody deleted it meanwhile.
+			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", g.index, "uniqueRef"))
+		}
+		out[i] = Known{Index: g.index, ID: known.ID, UniqueRef: *g.record.UniqueRef, Differs: known.differences(g.record)}
+	}
+
+	return out, nil
+}
+
+// change makes changes of a record and reports whether rules are to be offered it: it was brought back, or moved to another
+// account. Fails with apierr.NotFound, the issues of apply and the refusals of may.
+func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
 	accounts, h, err := holdRecord(ctx, tx, record, u.AccountID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	on := h.AccountID
 	if u.AccountID != nil {
@@ -73,13 +128,13 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) error {
 	}
 	to, leftOut, err := u.apply(h, a)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if h.equal(&to) {
-		return nil
+		return false, nil
 	}
 	if err := h.may(&to); err != nil {
-		return err
+		return false, err
 	}
 	_, err = tx.Exec(ctx, `
 		with mark as (insert into account_excluded_record (team_id, bank_record_id) select @team, @id where @leftOut::boolean on conflict do nothing),
@@ -91,13 +146,14 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) error {
 			"amount": to.Amount, "balance": to.Balance, "description": to.Description,
 		})
 	if db.Constraint(err) == "bank_record_unique_ref" {
-		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
+		return false, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
 	}
 	if err != nil {
-		return fmt.Errorf("change a bank record: %w", err)
+		return false, fmt.Errorf("change a bank record: %w", err)
 	}
 	note(tx, &h.stored, &to)
-	return nil
+
+	return to.Status == Active && (h.Status != Active || !same(h.AccountID, to.AccountID)), nil
 }
 
 // remove deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.

@@ -1,0 +1,37 @@
+package rule
+
+import (
+	"context"
+
+	"stayledger/domain/banking/match"
+	"stayledger/domain/books/bank"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// loadTaken returns open records that rules take, with what keeps rules off: transactions that match them, and duplicates that a
+// person has not settled. What acts by itself must not book what is booked already.
+func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, error) {
+	ids := make([]id.ID, len(open))
+	for i := range open {
+		ids[i] = open[i].ID
+	}
+
+	duplicates, err := bank.WithDuplicates(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := match.Find(ctx, tx, open)
+	if err != nil {
+		return nil, err
+	}
+
+	records := make([]Record, len(open))
+	for i := range open {
+		records[i] = ofOpen(&open[i])
+		records[i].OpenDuplicate = duplicates[open[i].ID]
+		records[i].Explained = answers[open[i].ID].Explained()
+	}
+
+	return records, nil
+}
