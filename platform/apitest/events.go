@@ -65,7 +65,7 @@ var records = map[string]record{
 	"transaction":               {entity: "transaction", id: "id"},
 	"transaction_attachment":    {entity: "file", id: "id", untold: "position"},
 	"transaction_line":          {entity: "transaction", id: "transaction_id", untold: "id"},
-	"transaction_template":      {entity: "recurring-transaction-template", id: "id", untold: "done_through, next_at, failed_at"}, // how far it was run
+	"transaction_template":      {entity: "recurring-transaction-template", id: "id", untold: "done_through, next_at, failed_at, held_back"}, // how far it was run
 }
 
 // derived are the other tables of teams, each with what keeps its rows from being records of their own.

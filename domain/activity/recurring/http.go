@@ -27,9 +27,12 @@ func endpoints() []api.Endpoint {
 			Errors: apierr.List{errArchived, transaction.Refusals()},
 			Scopes: write, DryRun: true, Also: runAlso(),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
-				"`dates` is null. A date that has one already is passed over. Of all that is due, each task of the operation makes at most 1000 instances " +
+				"`dates` is null, with those that are held back. A date that has one already is passed over. Each date is made by itself: one that a lock " +
+				"refuses goes to `heldBack` of the template and keeps no other from being made; of `dates` that are named any other refusal is one of the request, " +
+				"and nothing is made. Of all that is due, each task of the operation makes at most 1000 instances " +
 				"with at most 20000 lines together, the earliest first; `dates` that come to more lines are refused with `tooManyLines`. A dry run makes " +
-				"those of the first task in the request, answers 200 with the transactions and keeps nothing. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction.",
+				"those of the first task in the request, answers 200 with the transactions and with what is held back, and keeps nothing. Failures in order: 404; " +
+				"`tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction save the locks.",
 		}, startRun, runNow)
 	}
 	return []api.Endpoint{
@@ -127,7 +130,9 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	}
 	t := Template{
 		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: transaction.Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
+		HeldBack: []HeldBack{},
 	}
+	t.skip(b.SkippedDates)
 	d, err := check(ctx, tx, &t, &transaction.Create{
 		Type: b.Type, Date: b.Date, Description: b.Description, Currency: b.Currency, AccountID: b.AccountID, ContactID: b.ContactID, Lines: b.Lines,
 	})
@@ -187,6 +192,9 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 	}
 	if u.Lines != nil {
 		c.Lines = u.Lines
+	}
+	if u.SkippedDates.Present {
+		t.skip(u.SkippedDates)
 	}
 	d, err := check(ctx, tx, t, &c)
 	if err != nil {

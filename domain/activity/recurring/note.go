@@ -16,6 +16,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Template) {
 		Contact   *struct{} `json:"contact,omitempty"`
 		Next      *struct{} `json:"nextTransactionInstanceAt,omitempty"`
 		Instances *struct{} `json:"instancesCount,omitempty"`
+		HeldBack  *struct{} `json:"heldBack,omitempty"`
 		Lines     any       `json:"lines"`
 	}
 	views, of := [2]any{}, id.ID{}

@@ -3,6 +3,7 @@ package recurring
 import (
 	"time"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/job"
@@ -21,7 +22,10 @@ func Part() parts.Part {
 	return parts.Part{
 		Tables:    parts.Owns("transaction_template"),
 		Endpoints: endpoints(),
-		Handlers:  map[job.Kind]job.Handler{RunKind: operation.Work(10*time.Minute, runTask)},
-		Every:     every(),
+		Handlers: map[job.Kind]job.Handler{
+			RunKind:             operation.Work(10*time.Minute, runTask),
+			ledger.HeldBackKind: job.Handler{Timeout: 10 * time.Minute, Do: tryHeldBack}.InBulk(),
+		},
+		Every: every(),
 	}
 }

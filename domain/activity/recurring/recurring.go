@@ -5,6 +5,7 @@ package recurring
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -35,6 +36,8 @@ type Template struct {
 	PaymentStatus transaction.PaidStatus `json:"paymentStatus" enum:"paid,unpaid" doc:"Whether an instance is paid on its own date or stays an open bill."`
 	Pattern       Pattern                `json:"pattern"`
 	Lines         []transaction.Line     `json:"lines"`
+	SkippedDates  []day.Day              `json:"skippedDates" doc:"Dates for which nothing is made."`
+	HeldBack      []HeldBack             `json:"heldBack" doc:"Due dates that were refused, by a lock for example, in order. They are made when the lock goes, and tried again daily; put a date into skippedDates to do without it."`
 	CreatedAt     day.Instant            `json:"createdAt"`
 	UpdatedAt     day.Instant            `json:"updatedAt"`
 
@@ -54,7 +57,9 @@ func columns() string {
 	return `t.id, t.unique_ref, t.status, t.type, t.description, t.date, t.currency, t.total as amount, t.account_id,
 		` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id,
 		` + contact.RefSQL("c") + ` as contact, t.payment_status, t.pattern, ` +
-		transaction.LinesStoredIn("t.lines", "t.id") + `, t.created_at, t.updated_at, t.done_through,
+		transaction.LinesStoredIn("t.lines", "t.id") + `, t.skipped_dates,
+		coalesce((select jsonb_agg(h.item order by h.date) from transaction_held_back h where h.team_id = t.team_id and h.template_id = t.id), '[]') as held_back,
+		t.created_at, t.updated_at, t.done_through,
 		(select count(*) from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id) as instances_count,
 		array(select x.recurring_at from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id
 			and (t.done_through is null or x.recurring_at > t.done_through)) as made`
@@ -67,7 +72,7 @@ func (t *Template) describe() {
 	t.Pattern = t.Pattern.settled(t.Date)
 }
 
-// open gives the dates that were neither passed nor made, up to and including a day, or all for nil.
+// open gives the dates that were neither passed nor made and that nobody skips, up to and including a day, or all for nil.
 func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 	made := make(map[day.Day]bool, len(t.Made))
 	for _, d := range t.Made {
@@ -77,6 +82,7 @@ func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 		switch {
 		case through != nil && d.After(*through):
 			return
+		case slices.Contains(t.SkippedDates, d):
 		case made[d] || t.DoneThrough != nil && !d.After(*t.DoneThrough):
 		case !yield(d):
 			return
@@ -93,7 +99,9 @@ func (t *Template) next() (next *day.Day) {
 	return next
 }
 
-// due are the open dates up to today, the first atOnce of them; through is the last day that they account for.
+// due returns the dates that the next task of a run tries, in order: the open dates up to today, at most atOnce of them, then in the room
+// that is left those that are held back, the ones first that were not tried for the longest. It also returns the last day up to which no
+// open date is left out.
 func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
 	t.open(&today, func(d day.Day) bool {
@@ -104,15 +112,22 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 		dates = append(dates, d)
 		return true
 	})
-	return dates, through
+
+	held := slices.Clone(t.HeldBack)
+	slices.SortStableFunc(held, func(a, b HeldBack) int { return a.TriedAt.Compare(b.TriedAt.Time) })
+	for _, h := range held[:min(len(held), t.atOnce()-len(dates))] {
+		dates = append(dates, h.Date)
+	}
+	slices.SortFunc(dates, day.Day.Compare)
+	return slices.Compact(dates), through
 }
 
 // atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be too many.
 func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
 
-// runs is how many transactions it takes to make all that is due.
+// runs returns how many transactions it takes to try all that is due and all that is held back.
 func (t *Template) runs(today day.Day) int {
-	n := 0
+	n := len(t.HeldBack)
 	t.open(&today, func(day.Day) bool { n++; return true })
 	return max(1, (n+t.atOnce()-1)/t.atOnce())
 }
@@ -141,6 +156,7 @@ type Put struct {
 	PaymentStatus transaction.PaidStatus  `json:"paymentStatus,omitempty" enum:"paid,unpaid" doc:"Absent: unpaid for an expense that is owed on a payable, else paid."`
 	Pattern       PatternInput            `json:"pattern"`
 	Lines         []transaction.LineInput `json:"lines" minItems:"1" maxItems:"1000"`
+	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
 // Update holds the fields that change; null clears, absent stays. Instances that were made stay as they are.
@@ -155,6 +171,7 @@ type Update struct {
 	PaymentStatus transaction.PaidStatus  `json:"paymentStatus,omitempty" enum:"paid,unpaid"`
 	Pattern       api.Opt[PatternInput]   `json:"pattern,omitzero"`
 	Lines         []transaction.LineInput `json:"lines,omitempty" minItems:"1" maxItems:"1000" doc:"Replaces all lines."`
+	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
 // checked is a template on its way to be stored: instance is its transaction on the first date, which must be one that could be made.
@@ -194,18 +211,19 @@ func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 	s := db.Stmt{
 		SQL: `update transaction_template set unique_ref = @ref, status = @status, type = @type, description = @description, date = @date,
 				currency = @currency, account_id = @account, contact_id = @contact, payment_status = @paid, total = @total, pattern = @pattern,
-				lines = @lines, next_at = @next, failed_at = null, updated_at = @now
+				lines = @lines, skipped_dates = @skipped, held_back = @held, next_at = @next, failed_at = null, updated_at = @now
 			where team_id = @team and id = @id`,
 		Args: db.Args{
 			"team": tx.Team, "id": d.ID, "ref": d.UniqueRef, "status": string(d.Status), "type": string(i.Type), "description": i.Description,
 			"date": d.Date, "currency": i.Currency, "account": i.AccountID, "contact": i.ContactID, "paid": string(d.PaymentStatus),
-			"total": i.Total, "pattern": d.Pattern, "lines": i.StoredLines(), "next": d.next(), "now": tx.Now,
+			"total": i.Total, "pattern": d.Pattern, "lines": i.StoredLines(), "skipped": d.SkippedDates, "held": d.HeldBack, "next": d.next(), "now": tx.Now,
 		},
 	}
 	if isNew {
 		s.SQL = `insert into transaction_template (team_id, id, unique_ref, status, type, description, date, currency, account_id, contact_id,
-				payment_status, total, pattern, lines, next_at, created_at, updated_at)
-			values (@team, @id, @ref, @status, @type, @description, @date, @currency, @account, @contact, @paid, @total, @pattern, @lines, @next, @now, @now)`
+				payment_status, total, pattern, lines, skipped_dates, held_back, next_at, created_at, updated_at)
+			values (@team, @id, @ref, @status, @type, @description, @date, @currency, @account, @contact, @paid, @total, @pattern, @lines, @skipped, @held,
+				@next, @now, @now)`
 	}
 	return s
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stayledger/domain/activity/transaction"
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -39,15 +38,17 @@ type runInput struct {
 	Body RunRequest `required:"false"`
 }
 
-// RunPreview are the transactions that a run would make.
+// RunPreview are the transactions that a run would make, and the dates that it would hold back.
 type RunPreview struct {
-	Data []transaction.Transaction `json:"data"`
+	Data     []transaction.Transaction `json:"data"`
+	HeldBack []HeldBack                `json:"heldBack" doc:"Dates that are tried and refused by a lock or, of due dates, for any reason."`
 }
 
 // RunAnswer is the acknowledgement of a run, or what a dry run of it would make (INIT-30, INIT-31).
 type RunAnswer struct {
 	*operation.Acknowledgement
-	Data []transaction.Transaction `json:"data,omitzero"`
+	Data     []transaction.Transaction `json:"data,omitzero"`
+	HeldBack []HeldBack                `json:"heldBack,omitzero"`
 }
 
 // HTTPStatus is 202 for a run and 200 for a dry run of it.
@@ -95,11 +96,11 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 
 // runNow is the dry run: it answers with what the operation would make (DRY-50, DRY-51).
 func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
-	made, err := run(ctx, tx, in.args())
+	made, held, err := run(ctx, tx, in.args())
 	if err == nil {
 		err = transaction.Show(ctx, tx, made)
 	}
-	out.Acknowledgement, out.Data = nil, made
+	out.Acknowledgement, out.Data, out.HeldBack = nil, made, held
 	return err
 }
 
@@ -107,7 +108,7 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 const namedResults = 100
 
 func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) error {
-	made, err := run(ctx, tx, args)
+	made, _, err := run(ctx, tx, args)
 	if err != nil {
 		return err
 	}
@@ -129,49 +130,52 @@ func (t *Template) bound(dates []day.Day) error {
 		With(map[string]any{"suggestedLimit": t.atOnce()})
 }
 
-// run makes the instances of a template that are still missing, all or none; of what is due the first atOnce. Holding the template makes runs take turns, so that no date
-// gets two.
-func run(ctx context.Context, tx *db.Tx, args runArgs) ([]transaction.Transaction, error) {
+// run makes the instances of a template that are still missing, each by itself; of what is due as much as one task tries. It returns those
+// that were made and those that are held back. Of dates that are named only locks hold back; any other refusal is returned. Holding the
+// template makes runs take turns, so that no date gets two.
+func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Transaction, refused []HeldBack, err error) {
 	t, err := byID(ctx, tx, args.TemplateID, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if t.Status != transaction.Active {
-		return nil, errArchived
+		return nil, nil, errArchived
 	}
-	today := day.Of(tx.Now)
-	dates, through := t.due(today)
+
+	// First find the dates: those that are named, or all that are due.
+	dates, through := t.due(day.Of(tx.Now))
 	if args.Dates != nil {
 		if err = t.bound(args.Dates); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if dates, err = missing(ctx, tx, t.ID, args.Dates); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	} else if t.DoneThrough == nil || t.DoneThrough.Before(through) {
 		t.DoneThrough = &through
 	}
-	t.Made = append(t.Made, dates...)
-	all, err := instances(ctx, tx, t, dates)
-	if err != nil {
-		return nil, err
-	}
+
+	// Then make each of them.
 	audit.From(tx, audit.Recurring)
-	made := []transaction.Transaction{}
-	for chunk := range slices.Chunk(all, addedTogether) {
-		added, err := transaction.AddAll(ctx, tx, chunk, ledger.Lenience{})
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, added...)
-	}
-	_, err = tx.Exec(ctx, `
-		update transaction_template set done_through = @done, next_at = @next, failed_at = null where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": t.ID, "done": t.DoneThrough, "next": t.next()})
+	made, refused, err = t.addEach(ctx, tx, dates, args.Dates != nil)
 	if err != nil {
-		return nil, fmt.Errorf("keep how far a recurring template is: %w", err)
+		return nil, nil, err
 	}
-	return made, nil
+
+	// Last, keep how far the template is and what it could not make.
+	t.Made = append(t.Made, dates...)
+	t.settle(dates, refused)
+	_, err = tx.Exec(ctx, `
+		update transaction_template set done_through = @done, next_at = @next, held_back = @held,
+			failed_at = case when @failed then @now::timestamptz end
+		where team_id = @team and id = @id`,
+		db.Args{
+			"team": tx.Team, "id": t.ID, "done": t.DoneThrough, "next": t.next(), "held": t.HeldBack, "failed": len(t.HeldBack) > 0, "now": tx.Now,
+		})
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep how far a recurring template is: %w", err)
+	}
+	return made, refused, nil
 }
 
 // instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account assigned to
@@ -213,38 +217,27 @@ func every() []job.Every {
 // dueAtOnce bounds the templates that one round looks at; the rest has its turn in the next.
 const dueAtOnce = 500
 
-// runDue makes the instances that are due, a template to a transaction. A template that is refused, because the books are closed on its date
-// for example, is tried again a day later; whoever runs it by hand is told why.
+// runDue makes the instances that are due, a template to a transaction. Dates that are held back are tried again a day later.
 func runDue(ctx context.Context, d *db.DB) error {
 	type due struct{ TeamID, ID id.ID }
 	var templates []due
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		templates, err = db.Select[due](ctx, tx, `
 			select t.team_id, t.id from transaction_template t join team m on m.team_id = t.team_id
-			where t.status = 'active' and t.next_at <= @today and m.status = 'active' and m.freeze_reason is null
-				and (t.failed_at is null or t.failed_at < @now::timestamptz - interval '1 day')
+			where t.status = 'active' and m.status = 'active' and m.freeze_reason is null
+				and (t.next_at <= @today
+					or t.held_back <> '[]' and (t.failed_at is null or t.failed_at < @now::timestamptz - interval '1 day'))
 			order by t.next_at, t.id limit @limit`, db.Args{"today": day.Of(tx.Now), "now": tx.Now, "limit": dueAtOnce})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("find due recurring templates: %w", err)
 	}
+
 	var failures []error
 	for _, t := range templates {
-		scope := db.Scope{Team: t.TeamID}
-		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-			_, err := run(ctx, tx, runArgs{TemplateID: t.ID})
-			return err
-		})
-		if apierr.Refused(err) {
-			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-				_, err := tx.Exec(ctx, `update transaction_template set failed_at = @now where team_id = @team and id = @id`,
-					db.Args{"team": tx.Team, "id": t.ID, "now": tx.Now})
-				return err
-			})
-		}
-		if err != nil {
-			failures = append(failures, fmt.Errorf("run recurring template %v: %w", t.ID, err))
+		if err := runByItself(ctx, d, db.Scope{Team: t.TeamID}, t.ID); err != nil {
+			failures = append(failures, err)
 		}
 	}
 	return errors.Join(failures...)

@@ -37,51 +37,65 @@ func (in *batchInput) Resolve() []apierr.Issue {
 var errNothingLands = errors.New("transaction: an item of an atomic batch was refused")
 
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	b := &batcher{data: in.Body.Data, lenience: in.lenience(), out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}}
+	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
+	data := in.Body.Data
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if err := b.land(ctx, tx, 0, len(b.data)); err != nil {
+		attempts, err := AddEach(ctx, tx, data, in.lenience())
+		if err != nil {
 			return err
 		}
-		if in.Atomic && len(b.out.Issues) > 0 {
+		for i, a := range attempts {
+			if a.Refusal != nil {
+				out.Issues = append(out.Issues, api.Refusal(i, data[i].UniqueRef.Value, a.Refusal))
+			} else {
+				out.Data = append(out.Data, api.Written{ID: a.Added.ID, UniqueRef: a.Added.UniqueRef, Index: i})
+			}
+		}
+		if in.Atomic && len(out.Issues) > 0 {
 			return errNothingLands
 		}
 		return nil
 	})
 	if errors.Is(err, errNothingLands) {
-		b.out.Data, err = []api.Written{}, nil
+		out.Data, err = []api.Written{}, nil
 	}
-	return &b.out, err
+	return out, err
 }
 
-// batcher lands the items of a batch.
-type batcher struct {
-	data     []Create
-	lenience ledger.Lenience
-	out      api.Outcome
+// Attempt is the outcome of one transaction of AddEach: either it was added, or it was refused.
+type Attempt struct {
+	Added   *Transaction
+	Refusal *apierr.Error
 }
 
-// land books the items from one place to another together; when one is refused, each half by itself, until the refused ones stand alone.
-func (b *batcher) land(ctx context.Context, tx *db.Tx, from, to int) error {
+// AddEach stores and books transactions, each by itself: those that are refused keep none of the others from being added. It returns an
+// attempt for each, in the order given. All are tried together first, and when one is refused each half by itself, until the refused ones
+// are alone.
+func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Attempt, error) {
 	var added []Transaction
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		added, err = AddAll(ctx, tx, b.data[from:to], b.lenience)
+		added, err = AddAll(ctx, tx, all, l)
 		return err
 	})
+
 	switch {
 	case err == nil:
+		attempts := make([]Attempt, len(added))
 		for i := range added {
-			b.out.Data = append(b.out.Data, api.Written{ID: added[i].ID, UniqueRef: added[i].UniqueRef, Index: from + i})
+			attempts[i].Added = &added[i]
 		}
-		return nil
+		return attempts, nil
 	case !apierr.Refused(err):
-		return err
-	case to-from == 1:
-		b.out.Issues = append(b.out.Issues, api.Refusal(from, b.data[from].UniqueRef.Value, apierr.From(err)))
-		return nil
+		return nil, err
+	case len(all) == 1:
+		return []Attempt{{Refusal: apierr.From(err)}}, nil
 	}
-	middle := (from + to) / 2
-	if err := b.land(ctx, tx, from, middle); err != nil {
-		return err
+
+	middle := len(all) / 2
+	first, err := AddEach(ctx, tx, all[:middle], l)
+	if err != nil {
+		return nil, err
 	}
-	return b.land(ctx, tx, middle, to)
+	second, err := AddEach(ctx, tx, all[middle:], l)
+	return append(first, second...), err
 }

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // Reason says why a journal is not the one that would be derived now.
@@ -249,7 +250,10 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 	for i, v := range listings {
 		resources[i] = operation.Resource{Type: operation.Listing, ID: v, Role: operation.Target}
 	}
-	return retry(ctx, tx, found, resources)
+	if err := retry(ctx, tx, found, resources); err != nil {
+		return err
+	}
+	return tryHeldBack(ctx, tx)
 }
 
 // RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens days calls it in the
@@ -262,5 +266,24 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("find journals that the closed books held: %w", err)
 	}
-	return retry(ctx, tx, found, []operation.Resource{{Type: operation.Team, ID: tx.Team}})
+	if err := retry(ctx, tx, found, []operation.Resource{{Type: operation.Team, ID: tx.Team}}); err != nil {
+		return err
+	}
+	return tryHeldBack(ctx, tx)
+}
+
+// HeldBackKind is the kind of the job that tries again the dates of recurring templates that locks held back. Package recurring handles it.
+var HeldBackKind = job.NewKind("transaction.held-back")
+
+// tryHeldBack queues a job that makes the transactions that a lock kept from being made at all: they have no journal to derive again.
+func tryHeldBack(ctx context.Context, tx *db.Tx) error {
+	waiting, err := db.Get[bool](ctx, tx, `
+		select exists (select from transaction_template where team_id = @team and held_back <> '[]' and status = 'active')`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("find recurring dates that were held back: %w", err)
+	}
+	if !waiting {
+		return nil
+	}
+	return job.Insert(ctx, tx, job.New{Kind: HeldBackKind})
 }

@@ -6,6 +6,7 @@ package team
 // follow from what it has set up. Its context.accountIds are the accounts that make them necessary. The issue statementStartMissing says that neither
 // owner statements nor the general ledger have a first day. The issue ownershipPeriodMissing is what the books have for owners and no ownership period
 // covers: context.amounts by currency, positive for what is owed to them, with the number of stays and other sources, and up to 100 of the stays.
+// The issue recurringDatesHeldBack counts the due dates of active recurring templates that were refused; context.recurringTemplateIds are up to 100 of the templates.
 const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
 	with missing as (
 		select n.position, n.assignment, n.accounts from (values
@@ -40,5 +41,10 @@ const issues = `case when t.is_general_ledger and t.type = 'propertyManager' the
 			'reservationIds', (select coalesce(jsonb_agg(reservation_id), '[]') from (
 				select distinct reservation_id from ownerless where reservation_id is not null order by reservation_id limit 100) o))
 			where exists (select from ownerless)
+		union all select 4, 'recurringDatesHeldBack', 'warning', jsonb_build_object(
+			'count', count(*),
+			'recurringTemplateIds', (select jsonb_agg(h.template_id) from (
+				select distinct h.template_id from transaction_held_back h where h.team_id = t.id and h.status = 'active' order by 1 limit 100) h))
+			from transaction_held_back h where h.team_id = t.id and h.status = 'active' having count(*) > 0
 	) i), '[]'))
 	else '[]'::jsonb end`
