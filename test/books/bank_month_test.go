@@ -2,6 +2,8 @@ package books_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -97,4 +99,75 @@ func TestAMonthAtTheBank(t *testing.T) {
 	legs(37)
 	w.Delete("/bank-records/" + stray.String("data.0.id")).Want(204)
 	legs(0)
+}
+
+// TestAMonthAtTheBankByHledger: a month with a deposit that was in transit when the account began, a manual journal and a bill that the bank paid
+// before it was booked. At each day hledger adds up the books from their journal, and the bank from its records with what the service says only one
+// side has: both are the same to the cent, and the figures of the account.
+func TestAMonthAtTheBankByHledger(t *testing.T) {
+	t.Parallel()
+	needHledger(t)
+	x := newTeam(t)
+	x.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
+	trust := x.accounts["1000"].ID
+	path := "/accounts/" + trust.String()
+	lines := func(account string, cents int64) []any {
+		return []any{object{"accountId": x.accounts[account].ID, "amount": cents}}
+	}
+
+	// The month, as its bookkeeper writes it down.
+	transit := x.Post("/transactions", object{"type": "deposit", "date": "2026-01-30", "accountId": trust, "lines": lines("2300", 30000)}).Want(201).String("id")
+	x.Post(path+"/banking-init", object{"startingBalanceDate": "2026-02-01", "startingBalanceAmount": 100000}).Want(200)
+	charge := x.Post("/general-ledger/journals", object{"date": "2026-02-10", "description": "Bank charges", "lines": []any{
+		object{"accountId": trust, "centTotal": -725, "party": "manager"}, object{"accountId": x.accounts["5200"].ID, "centTotal": 725, "party": "manager"},
+	}}).Want(201).String("id")
+	rent := x.Post("/transactions", object{"type": "deposit", "date": "2026-02-20", "accountId": trust, "lines": lines("2300", 45000)}).Want(201).String("id")
+	bill := x.Post("/transactions", object{"type": "expense", "date": "2026-03-01", "accountId": trust, "lines": lines("5200", 20000)}).Want(201).String("id")
+
+	// The bank, and which of its records stand for what.
+	movements := []struct {
+		date   string
+		cents  int64
+		source string
+	}{{"2026-02-02", 30000, transit}, {"2026-02-12", -725, charge}, {"2026-02-23", 45000, rent}, {"2026-02-28", -20000, bill}}
+	for i, m := range movements {
+		record := x.Post("/bank-records/batch", object{"data": []any{object{
+			"accountId": trust, "date": m.date, "amount": m.cents, "description": "Row", "uniqueRef": "row " + strconv.Itoa(i),
+		}}}).Want(201).String("data.0.id")
+		x.Post("/bank-records/"+record+"/reconcile", object{"transactions": []any{object{"id": m.source}}}).Want(200)
+	}
+
+	books := x.writeJournal(x.entries(""))
+	for _, date := range []string{"2026-02-01", "2026-02-11", "2026-02-21", "2026-02-28", "2026-03-01"} {
+		after := dayOf(t, date).AddDays(1).String()
+		book := only(hledger(t, books, "balance", "--end", after, "acct:1000")[x.accounts["1000"].name()])
+
+		// The bank's side as a journal of its own: opening, records, and the items that the service lists.
+		side := "commodity USD 1000.00\n\n2026-02-01 opening\n  bank:statement  USD 1000.00\n  rest\n"
+		for _, m := range movements {
+			side += fmt.Sprintf("\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, decimal(m.cents))
+		}
+		items := x.Get(path + "/reconciling-items?limit=250&date=" + date).Want(200)
+		for i := range items.Len("data") {
+			cents := items.Int("data." + strconv.Itoa(i) + ".open")
+			if kind := items.String("data." + strconv.Itoa(i) + ".kind"); kind == "atBankNotInBooks" || kind == "inTransitAtOpening" {
+				cents = -cents
+			}
+			side += fmt.Sprintf("\n%s item\n  bank:items  USD %s\n  rest\n", date, decimal(cents))
+		}
+		file := filepath.Join(t.TempDir(), "bank.journal")
+		if err := os.WriteFile(file, []byte(side), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bank := hledger(t, file, "balance", "--end", after, "bank")
+		statement, adjusted := only(bank["bank:statement"]), only(bank["bank:statement"])+only(bank["bank:items"])
+
+		if adjusted != book {
+			t.Errorf("%s: by hledger the bank is at %d with its items, and the books at %d", date, adjusted, book)
+		}
+		x.Get(path+"/summary?dateRange=2026-01-01..."+date).Want(200).WantFields("totals", object{
+			"bankAccountBalance": statement, "bookBalance": book, "adjustedBankAccountBalance": adjusted, "difference": 0,
+		})
+		x.Get("/reports/trust-reconciliation?date="+date).Want(200).WantFields("difference", object{"bankToBook": 0, "bookToLiabilities": 0})
+	}
 }

@@ -77,6 +77,8 @@ type accountFact struct {
 	Status          account.Status
 	Classification  account.Classification
 	BankingCategory *string
+	// Currency is that of a bank account; others take any.
+	Currency string
 }
 
 // load reads what journals name.
@@ -126,8 +128,8 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 
 func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
 	return db.Select[accountFact](ctx, tx, `
-		select a.id, a.type, a.status, c.classification, a.banking_category
-		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		select a.id, a.type, a.status, c.classification, a.banking_category, coalesce(a.banking_currency, k.default_currency) as currency
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id join team k on k.team_id = a.team_id
 		where a.team_id = @team and a.id = any(@accounts)`, db.Args{"team": tx.Team, "accounts": ids})
 }
 
@@ -172,12 +174,13 @@ func (j *Journal) check(n *named, old *Journal) error {
 		return apierr.BadRequest.At(issues...)
 	}
 	standing := map[id.ID]bool{}
+	sameMoney := old != nil && old.Currency == j.Currency
 	placed := map[[2]id.ID]bool{} // reservation and listing
 	if old != nil {
 		for i := range old.Lines {
 			standing[old.Lines[i].AccountID] = true
 			placed[[2]id.ID{deref(old.Lines[i].ReservationID), deref(old.Lines[i].ListingID)}] = true
-			if old.Currency == j.Currency {
+			if sameMoney {
 				standing[deref(old.Lines[i].ReservationID)] = true
 			}
 		}
@@ -194,6 +197,7 @@ func (j *Journal) check(n *named, old *Journal) error {
 		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
 		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", apierr.IssueAccountInactive)
 		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
+		refuse(a.Type == account.TypeBank && a.Currency != j.Currency && !(sameMoney && standing[a.ID]), "accountId", apierr.IssueCurrencyMismatch)
 		of := n.reservations[deref(l.ReservationID)]
 		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", apierr.IssueListingMismatch)
 		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId", apierr.IssueCurrencyMismatch)

@@ -27,17 +27,19 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 		Type string
 	}
 	rows, err := db.Select[row](ctx, tx, `
-		select 'account' as kind, id, type from account where team_id = @team and id = any(@accounts)
+		select 'account' as kind, a.id, case when a.type = 'bank' and a.banking_currency <> k.default_currency then 'foreign' else a.type end as type
+			from account a join team k on k.team_id = a.team_id where a.team_id = @team and a.id = any(@accounts)
 		union all select 'listing', id, '' from listing where team_id = @team and id = any(@listings)
 		union all select 'contact', id, '' from contact where team_id = @team and id = any(@contacts)`, args)
 	if err != nil {
 		return fmt.Errorf("read what historical entries name: %w", err)
 	}
-	known := map[row]bool{}
+	known, foreign := map[row]bool{}, map[id.ID]bool{}
 	for _, r := range rows {
 		if r.Type == "nonPosting" {
 			continue
 		}
+		foreign[r.ID] = r.Type == "foreign"
 		known[row{Kind: r.Kind, ID: r.ID}] = true
 	}
 	var issues []apierr.Issue
@@ -50,6 +52,9 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 			if r.id != nil && !known[row{Kind: r.kind, ID: *r.id}] {
 				issues = append(issues, apierr.IssueNotFound.InBody("entries", i, r.kind+"Id"))
 			}
+		}
+		if foreign[e.AccountID] { // Historical entries are in the team's currency.
+			issues = append(issues, apierr.IssueCurrencyMismatch.InBody("entries", i, "accountId"))
 		}
 	}
 	if len(issues) > 0 {

@@ -64,10 +64,15 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	if out.ArchivedRecords, out.UnArchivedRecords, err = r.rules.Exclude(ctx, tx, in.ID, start); err != nil {
 		return nil, err
 	}
+	transit, err := bank.TransitAt(ctx, tx, in.ID, *b.BankingCurrency, start)
+	if err != nil {
+		return nil, err
+	}
 	amount, missing, err := b.missing(ctx, tx, in, start)
 	if err != nil {
 		return nil, err
 	}
+	missing += transit
 	if out.Transaction, err = b.open(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
 		return nil, err
 	}
@@ -75,7 +80,7 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	if out.Transaction != nil {
 		made = &out.Transaction.ID
 	}
-	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made})
+	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Transit: transit})
 }
 
 // start is the first day: the one asked for, the one there is, or the team's.
@@ -93,7 +98,7 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 	booked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select sum(e.cent_total) from ledger_entry e
 			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-				and e.txn_at < @start and e.transaction_id is distinct from @opening::uuid), 0)::bigint`,
+				and e.txn_at < @start and e.source_id is distinct from @opening::uuid), 0)::bigint`,
 		db.Args{
 			"team": tx.Team, "account": in.ID, "currency": b.BankingCurrency, "start": start, "opening": b.BankingOpeningTransactionID,
 		})

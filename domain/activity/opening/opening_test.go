@@ -36,8 +36,10 @@ func TestOpeningBalanceOfGuests(t *testing.T) {
 	if string(again.Body) != string(made.Body) || string(w.Get(guestOpening).Want(200).Body) != string(made.Body) {
 		t.Errorf("again %s", again.Body)
 	}
-	changed := w.Put(guestOpening, object{"accountsReceivableAmount": -100, "deferredRevenueAmount": 0, "currency": "EUR"}).Want(200)
-	if changed.Int("amount") != -100 || changed.String("currency") != "eur" || changed.String("transactionId") != made.String("transactionId") {
+	w.Put(guestOpening, object{"accountsReceivableAmount": -100, "deferredRevenueAmount": 0, "currency": "EUR"}).
+		WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "accountId") // The team's bank is in dollars.
+	changed := w.Put(guestOpening, object{"accountsReceivableAmount": -100, "deferredRevenueAmount": 0, "currency": "USD"}).Want(200)
+	if changed.Int("amount") != -100 || changed.String("currency") != "usd" || changed.String("transactionId") != made.String("transactionId") {
 		t.Errorf("changed %s", changed.Body)
 	}
 	w.Put(guestOpening, object{"accountsReceivableAmount": 0, "deferredRevenueAmount": 3}).Want(200)

@@ -292,7 +292,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 // mismatches are references that are known but do not go together. A line whose caller named
 // the listing keeps it when the stay moves away, and may be sent again so.
 func (d *draft) mismatches(r *references) []apierr.Issue {
-	issues := d.foreign(r)
+	issues := append(d.foreign(r), d.foreignBanks(r)...)
 	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
@@ -343,6 +343,32 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 		check(d.Lines[i].ReservationID, i, "reservationId")
 		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId")
 	}
+	return issues
+}
+
+// foreignBanks returns the bank accounts of another currency: an account at a bank has one. A transaction that was booked so stays until
+// its account or currency changes.
+func (d *draft) foreignBanks(r *references) []apierr.Issue {
+	standing := idSet{}
+	if d.old != nil && d.old.Currency == d.Currency {
+		standing.addAccounts(d.old)
+	}
+
+	var issues []apierr.Issue
+	check := func(accountID id.ID, path ...any) {
+		currency := r.accounts[accountID].currency
+		if _, stays := standing[accountID]; !stays && currency != "" && currency != d.Currency {
+			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(path...))
+		}
+	}
+	check(d.AccountID, "accountId")
+	if d.Payment != nil {
+		check(d.Payment.AccountID, "payment", "accountId")
+	}
+	for i := range d.Lines {
+		check(d.Lines[i].AccountID, d.paths[i], "accountId")
+	}
+
 	return issues
 }
 

@@ -191,9 +191,9 @@ func TestTypeRules(t *testing.T) {
 		"a listing without an owner":      {fixture.With(payout, "lines", list{object{"amount": 1, "listingId": fixture.Listing(w.Team, "Unowned")}}), "ownershipPeriodMissing", "lines.0.listingId"},
 		"a markup that nobody pays":       {fixture.With(w.expense("2026-01-15", 1), "lines", list{object{"amount": 1, "accountId": w.accounts["5200"], "markup": object{"amount": 1}}}), "markupNotSupported", "lines.0.markup"},
 		"a currency that does not exist":  {fixture.With(payout, "currency", "XXX"), "currency", "currency"},
-		"a stay in another currency":      {fixture.With(payout, "currency", "eur", "lines", list{object{"amount": 1, "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
-		"a deposit in another currency":   {fixture.With(w.deposit("2026-01-15", 1), "currency", "EUR", "lines", list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
-		"a statement of another currency": {fixture.With(payout, "currency", "eur", "lines", list{object{"amount": 1, "ownerStatementId": paid}}), "currencyMismatch", "lines.0.ownerStatementId"},
+		"a stay in another currency":      {fixture.With(payout, "currency", "eur", "accountId", w.euros(), "lines", list{object{"amount": 1, "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a deposit in another currency":   {fixture.With(w.deposit("2026-01-15", 1), "currency", "EUR", "accountId", w.euros(), "lines", list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": w.stay}}), "currencyMismatch", "lines.0.reservationId"},
+		"a statement of another currency": {fixture.With(payout, "currency", "eur", "accountId", w.euros(), "lines", list{object{"amount": 1, "ownerStatementId": paid}}), "currencyMismatch", "lines.0.ownerStatementId"},
 		"a transfer to itself":            {fixture.With(payout, "type", "transfer", "lines", list{object{"amount": 1, "accountId": w.accounts["1000"]}}), "sameAccount", "lines.0.accountId"},
 		"amounts that cannot be added up": {fixture.With(w.deposit("2026-01-15", 1), "lines", list{
 			object{"amount": 9007199254740991, "assignment": "accountsReceivable"}, object{"amount": 1, "assignment": "accountsReceivable"},
@@ -207,6 +207,16 @@ func TestTypeRules(t *testing.T) {
 		}
 		r.WantIssue(test.code, test.path)
 	}
+}
+
+// euros makes a bank account like the first one, in euros.
+func (w *world) euros() id.ID {
+	a := id.New(w.DB.Now())
+	w.Exec(`insert into account select x.* from account a, jsonb_populate_record(a, jsonb_build_object(
+			'id', @new::uuid, 'code', null, 'name', @new::uuid, 'unique_ref', null, 'banking_currency', 'eur', 'banking_last4', null)) x
+		where a.team_id = @team and a.id = @old`, db.Args{"new": a, "old": w.accounts["1000"]})
+
+	return a
 }
 
 // A change of either side is held to the currency of the other, and what waits for a reservation takes none of another currency.
@@ -226,7 +236,7 @@ func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
 	if got := w.Post("/transactions", waits).Want(201).String("lines.0.matchStatus"); got != "unmatched" {
 		t.Errorf("a stay in euros takes dollars: %s", got)
 	}
-	if got := w.Post("/transactions", fixture.With(waits, "currency", "eur")).Want(201).ID("lines.0.reservationId"); got != w.stay {
+	if got := w.Post("/transactions", fixture.With(waits, "currency", "eur", "accountId", w.euros())).Want(201).ID("lines.0.reservationId"); got != w.stay {
 		t.Errorf("a stay in euros does not take euros: %v", got)
 	}
 }

@@ -261,7 +261,8 @@ func TestOpeningBalances(t *testing.T) {
 		t.Errorf("got %s", booked.Body)
 	}
 	// The second is owned from the first day on: its balance belongs to that owner.
-	w.Put(path(chalet), object{"amount": -500, "currency": "EUR"}).Want(200)
+	w.Put(path(chalet), object{"amount": -500, "currency": "EUR"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "accountId")
+	w.Put(path(chalet), object{"amount": -500}).Want(200)
 
 	before := w.Get("/transactions").Body
 	again := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
@@ -279,7 +280,7 @@ func TestOpeningBalances(t *testing.T) {
 		t.Errorf("got %s", all.Body)
 	}
 	one := w.Get("/listings/opening-balance?listingIds=" + chalet.String()).Want(200)
-	if one.Len("data") != 1 || one.ID("data.0.listingId") != chalet || one.Int("data.0.amount") != -500 || one.String("data.0.currency") != "eur" {
+	if one.Len("data") != 1 || one.ID("data.0.listingId") != chalet || one.Int("data.0.amount") != -500 || one.String("data.0.currency") != "usd" {
 		t.Errorf("got %s", one.Body)
 	}
 

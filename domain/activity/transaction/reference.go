@@ -66,6 +66,8 @@ type references struct {
 type accountFact struct {
 	classification string
 	bank           bool
+	// currency is that of a bank account; empty for others, which take any.
+	currency string
 	// closed says why nothing new is posted to the account; empty when it is open.
 	closed apierr.IssueCode
 }
@@ -133,6 +135,8 @@ const namedSQL = `
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		where a.team_id = @team and a.id = any(@accounts)
 	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
+	union all select 'bankCurrency', a.id, coalesce(a.banking_currency, k.default_currency), null
+		from account a join team k on k.team_id = a.team_id where a.team_id = @team and a.id = any(@accounts) and a.type = 'bank'
 	union all select 'closed', id, type, null from account
 		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
 	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
@@ -178,6 +182,9 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			if n.Detail == "operating" {
 				r.facts.Banks[n.ID] = ledger.Operating
 			}
+		case "bankCurrency":
+			a.currency = n.Detail
+			r.accounts[n.ID] = a
 		case "closed":
 			a.closed = apierr.IssueAccountInactive
 			if n.Detail == "nonPosting" {

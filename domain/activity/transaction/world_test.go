@@ -7,6 +7,7 @@ import (
 
 	openings "stayledger/domain/activity/opening"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -24,7 +25,7 @@ type world struct {
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	x := apitest.New(tb, apitest.Config{
-		Endpoints: slices.Concat(transaction.Part().Endpoints, openings.Part().Endpoints, operation.Part(time.Hour).Endpoints), Handlers: transaction.Part().Handlers,
+		Endpoints: slices.Concat(transaction.Part().Endpoints, openings.Part(rule.OfBank).Endpoints, operation.Part(time.Hour).Endpoints), Handlers: transaction.Part().Handlers,
 	})
 	w := &world{Team: x, accounts: fixture.StandardChart(x)}
 	w.owner, w.vendor = fixture.Contact(x, "owner", "Ann Owner"), fixture.Contact(x, "vendor", "Fix-It")

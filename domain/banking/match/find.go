@@ -113,7 +113,7 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 	return records, cut, nil
 }
 
-// loadCandidates loads the transactions of some days that no record has: with what they say of themselves, the stays that they pay and
+// loadCandidates loads the transactions and manual journals of some days that no record has: with what they say of themselves, the stays that they pay and
 // the channel of these. It reports whether it left any out.
 func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate, bool, error) {
 	movables, err := bank.MovablesIn(ctx, tx, near, maxCandidates+1)
@@ -143,7 +143,10 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 				count(distinct coalesce(r.booking_platform, '')) as channels, coalesce(min(r.booking_platform), '') as channel
 			from transaction_line l join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
 			where l.team_id = t.team_id and l.transaction_id = t.id) s
-		where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+		where t.team_id = @team and t.id = any(@ids)
+		union all
+		select j.id, coalesce(j.description, ''), array_remove(array[j.unique_ref], null), '{}', '' from journal j where j.team_id = @team and j.id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, false, fmt.Errorf("describe transactions: %w", err)
 	}

@@ -22,7 +22,7 @@ type handler struct{ journals ledger.Sources }
 // endpoints are the routes of accounts and their categories.
 func endpoints(journals ledger.Sources) []api.Endpoint {
 	h := handler{journals}
-	return append(categoryEndpoints(),
+	all := append(categoryEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/accounts", ID: "listAccounts", Tag: tag, Summary: "List the chart of accounts",
 			Scopes: []string{"accounts:read"},
@@ -54,8 +54,9 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Doc:    "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"accounts:delete"}, DryRun: true,
 		}, del),
-		summaryEndpoint(),
 	)
+
+	return append(all, summaryEndpoints()...)
 }
 
 type getInput struct {

@@ -273,6 +273,8 @@ type BankingOpening struct {
 	At            day.Day
 	Amount        money.Cents
 	TransactionID *id.ID
+	// Transit is what was in transit on that day, and is no part of the opening.
+	Transit money.Cents
 }
 
 // BeginBanking keeps how the books of a bank account begin.
@@ -281,14 +283,16 @@ func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpenin
 		OpeningDate *day.Day     `json:"banking.balance.openingDate"`
 		Opening     *money.Cents `json:"banking.balance.opening"`
 		Transaction *id.ID       `json:"banking.balance.openingTransactionId"`
+		Transit     money.Cents  `json:"banking.balance.inTransitAtOpening"`
 	}
 	was, err := db.Get[opening](ctx, tx, `update account a set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
-		updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
-		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction`,
-		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "now": tx.Now, "team": tx.Team, "id": account})
+		banking_opening_transit = @transit, updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
+		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction,
+			b.banking_opening_transit as transit`,
+		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "transit": o.Transit, "now": tx.Now, "team": tx.Team, "id": account})
 	if err != nil {
 		return fmt.Errorf("begin the books of a bank account: %w", err)
 	}
-	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID})
+	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID, o.Transit})
 	return nil
 }

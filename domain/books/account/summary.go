@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 
 	"stayledger/domain/books/bank"
@@ -32,10 +31,12 @@ type Unmatched struct {
 type Totals struct {
 	BankAccountBalance           money.Cents `json:"bankAccountBalance" doc:"What the bank says: its latest stated balance, or the opening balance, and its records since."`
 	BookBalance                  money.Cents `json:"bookBalance" doc:"What the books say."`
-	UnclearedTransactionsBalance money.Cents `json:"unclearedTransactionsBalance" doc:"Booked up to the end of the range and on no bank record until then."`
+	UnclearedTransactionsBalance money.Cents `json:"unclearedTransactionsBalance" doc:"Booked up to the end of the range and on no bank record until then: deposits in transit and outstanding payments."`
+	AtBankNotInBooksBalance      money.Cents `json:"atBankNotInBooksBalance" doc:"At the bank up to the end of the range, matched, and booked on a later day; as the bank moved it."`
+	InTransitAtOpeningBalance    money.Cents `json:"inTransitAtOpeningBalance" doc:"In transit on the account's first day and counted by its opening; banking-init takes it out of the opening."`
 	UnmatchedTransactionsBalance money.Cents `json:"unmatchedTransactionsBalance" doc:"Of the transactions in the range, matched to no bank record at all."`
 	UnmatchedBankRecordsBalance  money.Cents `json:"unmatchedBankRecordsBalance" doc:"Of the bank records in the range, matched to no transaction."`
-	AdjustedBankAccountBalance   money.Cents `json:"adjustedBankAccountBalance" doc:"bankAccountBalance + unclearedTransactionsBalance."`
+	AdjustedBankAccountBalance   money.Cents `json:"adjustedBankAccountBalance" doc:"bankAccountBalance + unclearedTransactionsBalance - atBankNotInBooksBalance - inTransitAtOpeningBalance."`
 	Difference                   money.Cents `json:"difference" doc:"adjustedBankAccountBalance - bookBalance; 0 when the account is reconciled."`
 }
 
@@ -45,13 +46,19 @@ type Summary struct {
 	Totals    Totals    `json:"totals"`
 }
 
-func summaryEndpoint() api.Endpoint {
-	return api.Read(api.Endpoint{
+func summaryEndpoints() []api.Endpoint {
+	return []api.Endpoint{api.Read(api.Endpoint{
 		Method: http.MethodGet, Path: "/accounts/{id}/summary", ID: "getAccountSummary", Tag: tag, Summary: "Compare a bank account with its books",
 		Errors: apierr.List{ErrNotBank},
 		Doc:    "Everything up to today when no range of dates is given.",
 		Scopes: []string{"accounts:read"},
-	}, summarize)
+	}, summarize), api.Read(api.Endpoint{
+		Method: http.MethodGet, Path: "/accounts/{id}/reconciling-items", ID: "listReconcilingItems", Tag: tag,
+		Summary: "List what bank and books do not have alike", Errors: apierr.List{ErrNotBank},
+		Doc: "The transactions and manual journals that are in transit, outstanding, at the bank and not in the books, or were in transit when the account began," +
+			" at the end of a day; the oldest first. Of a kind they add up to its figure in the account's summary and in the trust reconciliation.",
+		Scopes: []string{"accounts:read"},
+	}, reconcilingItems)}
 }
 
 type summaryInput struct {
@@ -64,18 +71,10 @@ type sheet struct {
 	account  id.ID
 	currency string
 	// opening is the first day that is reconciled; before it everything is part of the opening balance. Nil until it was set.
-	opening      *day.Day
-	openingCents *money.Cents
+	opening *day.Day
 	// from is nil for everything up to the exclusive end.
 	from *day.Day
 	to   day.Day
-}
-
-// args are what all statements about a sheet take.
-func (s *sheet) args(tx *db.Tx, more db.Args) db.Args {
-	args := db.Args{"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to, "currency": s.currency}
-	maps.Copy(args, more)
-	return args
 }
 
 func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, error) {
@@ -87,8 +86,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 	s := &sheet{
-		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, openingCents: a.Banking.Balance.Opening,
-		to: day.Of(tx.Now).AddDays(1),
+		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, to: day.Of(tx.Now).AddDays(1),
 	}
 	if !in.DateRange.IsZero() {
 		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
@@ -99,19 +97,6 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		func(ctx context.Context, tx *db.Tx) error { return s.records(ctx, tx, out) },
 		func(ctx context.Context, tx *db.Tx) error { return s.transactions(ctx, tx, out) },
 		func(ctx context.Context, tx *db.Tx) error { return s.compare(ctx, tx, &out.Totals) })
-}
-
-// compared are the transactions that can have something open on the account before the end, an entry or a part of a bank record a row: what they did to
-// the account from the opening on, and less what records dated before a day made of it. A manual entry is no transaction: nothing can be matched to it, so
-// the books have it as cleared. Rows of entries have a date. Entries are found by their source, never by their account (migration 0047).
-func compared(entries, records string) string {
-	return `
-		from (` + bank.Unsettled("@account", "@to::date - 1") + `) u cross join lateral (
-			select e.cent_total as cents, e.txn_at as date from ledger_entry e
-			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from @account and e.currency = @currency and e.status = 'active'
-				and e.ledger <> 'historical' and e.transaction_id is not null and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to` + entries + `
-			union all select -c.cents, null from (` + bank.Parts("u.source_id", "@account") + `) c where true` + records + `) m
-		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0`
 }
 
 // openLimit is how many open items an answer lists.
@@ -135,9 +120,18 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 	return nil
 }
 
+// openTransactionsSQL selects transactions and manual journals of the range of which bank records have not all. Entries are found by their
+// source, never by their account (migration 0047).
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
-	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date` + compared(" and e.txn_at >= coalesce(@from::date, '-infinity')", "") + `) i
+	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
+		from (` + bank.Unsettled("@account", "@to::date - 1") + `) u cross join lateral (
+			select e.cent_total as cents, e.txn_at as date from ledger_entry e
+			where e.team_id = @team and e.source_id = u.source_id and e.source_id <> e.team_id and e.account_id is not distinct from @account
+				and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
+				and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to and e.txn_at >= coalesce(@from::date, '-infinity')
+			union all select -c.cents, null from (` + bank.Parts("u.source_id", "@account") + `) c) m
+		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0) i
 	order by date, id limit @limit`
 
 // transactions are those that the books have and the bank does not.
@@ -146,7 +140,9 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 		Open
 		Total money.Cents
 	}
-	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, s.args(tx, db.Args{"from": s.from, "limit": openLimit}))
+	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, db.Args{
+		"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to, "currency": s.currency, "from": s.from, "limit": openLimit,
+	})
 	if err != nil {
 		return fmt.Errorf("read what is unmatched: %w", err)
 	}
@@ -157,35 +153,50 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 	return nil
 }
 
-var bookedSQL = `
-	select ` + booked("@account", "@currency", "@to::date") + ` as book,
-		coalesce((select sum(cents) from (select sum(m.cents) as cents` + compared("", " and c.date < @to") + `) i), 0)::bigint as uncleared`
-
 // compare fills in what bank and books say.
 func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
-	since := bank.Since{Account: s.account, First: s.opening}
-	if s.openingCents != nil {
-		since.Opening = *s.openingCents
-	}
-	type row struct{ Book, Uncleared money.Cents }
-	var (
-		held []bank.Held
-		sums row
-	)
+	var compared []bank.Comparison
 	err := tx.Together(ctx,
+		db.LoadOf(&compared, bank.Compare, &bank.Against{Accounts: []id.ID{s.account}, Currency: s.currency, Date: s.to.AddDays(-1)}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			held, err = bank.Balances(ctx, tx, []bank.Since{since}, s.to)
-			return err
-		},
-		func(ctx context.Context, tx *db.Tx) (err error) {
-			sums, err = db.Get[row](ctx, tx, bookedSQL, s.args(tx, nil))
+			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+booked("@account", "@currency", "@to::date"),
+				db.Args{"team": tx.Team, "account": s.account, "currency": s.currency, "to": s.to})
 			return err
 		})
 	if err != nil {
 		return fmt.Errorf("read the balances of a bank account: %w", err)
 	}
-	t.BankAccountBalance, t.BookBalance, t.UnclearedTransactionsBalance = held[0].Cents, sums.Book, sums.Uncleared
-	t.AdjustedBankAccountBalance = t.BankAccountBalance + sums.Uncleared
-	t.Difference = t.AdjustedBankAccountBalance - sums.Book
+
+	c := &compared[0]
+	t.BankAccountBalance, t.UnclearedTransactionsBalance = c.Cents, c.InTransit+c.Outstanding
+	t.AtBankNotInBooksBalance, t.InTransitAtOpeningBalance = c.AtBank, c.AtOpening
+	t.AdjustedBankAccountBalance = c.Adjusted()
+	t.Difference = t.AdjustedBankAccountBalance - t.BookBalance
+
 	return nil
+}
+
+type itemsInput struct {
+	page.Params
+	ID   id.ID         `path:"id"`
+	Date *day.Day      `query:"date" doc:"End of this day; default: today."`
+	Kind bank.ItemKind `query:"kind" doc:"Only items of this kind."`
+}
+
+// reconcilingItems lists what explains the difference between the bank's balance and the books on a day. It fails with ErrNotBank.
+func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Page[bank.Item], error) {
+	a, err := Get(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Type != TypeBank {
+		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
+	}
+
+	date := day.Of(tx.Now)
+	if in.Date != nil {
+		date = *in.Date
+	}
+
+	return bank.Items(ctx, tx, &bank.Against{Accounts: []id.ID{a.ID}, Currency: a.Banking.Currency, Date: date}, in.Kind, in.Params)
 }

@@ -64,12 +64,12 @@ func (ReconcileStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Transaction is a transaction beside a bank record. Its amount is signed as the record's: positive into the account.
+// Transaction is a transaction, or a manual journal, beside a bank record. Its amount is signed as the record's: positive into the account.
 type Transaction struct {
 	ID          id.ID       `json:"id"`
 	Date        day.Day     `json:"date"`
 	Description *string     `json:"description"`
-	Type        string      `json:"type" enum:"deposit,expense,transfer,payout"`
+	Type        string      `json:"type" enum:"deposit,expense,transfer,payout,journal" doc:"journal for a manual journal."`
 	Amount      money.Cents `json:"amount"`
 }
 

@@ -131,12 +131,17 @@ type matched struct {
 	changed []id.ID
 }
 
+// reconciliationRow is a part of a record that a transaction or a manual journal makes.
 type reconciliationRow struct {
 	RecordID      id.ID
 	TransactionID id.ID
 	AccountID     id.ID
 	Cents         money.Cents
+	IsJournal     bool `db:"-"`
 }
+
+// journalType is the type of a manual journal among transactions.
+const journalType = "journal"
 
 const heldRecords = `select r.id, r.account_id, r.status, r.type, r.amount, r.made, r.matched_by_bank_rule as rule_id,
 	coalesce((select jsonb_agg(jsonb_build_object('id', n.transaction_id, 'amount', n.cent_total) order by n.transaction_id)
@@ -152,9 +157,8 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 			transactions = append(transactions, p.TransactionID)
 		}
 	}
-	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
-		db.Args{"team": tx.Team, "ids": transactions}); err != nil {
-		return nil, fmt.Errorf("hold transactions: %w", err)
+	if err := lockSources(ctx, tx, transactions); err != nil {
+		return nil, err
 	}
 	held, err := holdRecords(ctx, tx, records)
 	if err != nil {
@@ -164,15 +168,15 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 	legs, err := db.Select[leg](ctx, tx, `
 		select t.id as transaction_id, m.account_id, t.type, t.status, coalesce(m.moved, 0)::bigint as moved, coalesce(u.used, 0)::bigint as used,
 			coalesce(u.records, '{}') as record_ids
-		from transaction t
+		from (select id, team_id, type, status from transaction where team_id = @team and id = any(@ids)
+			union all select id, team_id, 'journal', 'active' from journal where team_id = @team and id = any(@ids)) t
 		left join lateral (
 			select e.account_id, sum(e.cent_total) as moved from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
 			where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active' and e.ledger <> 'historical' and e.currency = coalesce(a.banking_currency, e.currency)
 			group by e.account_id) m on true
 		left join lateral (
 			select sum(n.cent_total) as used, array_agg(n.bank_record_id order by n.bank_record_id) as records from bank_reconciliation n
-			where n.team_id = t.team_id and n.transaction_id = t.id and n.account_id = m.account_id) u on true
-		where t.team_id = @team and t.id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
+			where n.team_id = t.team_id and n.transaction_id = t.id and n.account_id = m.account_id) u on true`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("read what transactions moved: %w", err)
 	}
@@ -183,6 +187,18 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 		}
 	}
 	return f, nil
+}
+
+// lockSources locks transactions and manual journals, each by id, so that they are neither changed nor derived meanwhile.
+func lockSources(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	for _, table := range []string{"transaction", "journal"} {
+		if _, err := tx.Exec(ctx, `select from `+table+` where team_id = @team and id = any(@ids) order by id for update`,
+			db.Args{"team": tx.Team, "ids": ids}); err != nil {
+			return fmt.Errorf("lock what makes up bank records: %w", err)
+		}
+	}
+
+	return nil
 }
 
 func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRecord, error) {
@@ -232,7 +248,7 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 			return refuse(i, err)
 		}
 		exact = exact && p.Cents == nil
-		rows[i], sum = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents}, sum+cents
+		rows[i], sum = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents, f.types[p.TransactionID].Type == journalType}, sum+cents
 	}
 	if open := r.Amount - r.Made; exact && sum != open || beyond(sum, open) {
 		return refuse(-1, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": open, "transactionAmount": sum}))
@@ -289,13 +305,17 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 	}
 	n := len(rows)
 	records, transactions, accounts, cents := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n), make([]money.Cents, n)
+	journals := make([]bool, n)
 	for i, r := range rows {
-		records[i], transactions[i], accounts[i], cents[i] = r.RecordID, r.TransactionID, r.AccountID, r.Cents
+		records[i], transactions[i], accounts[i], cents[i], journals[i] = r.RecordID, r.TransactionID, r.AccountID, r.Cents, r.IsJournal
 	}
 	if _, err := tx.Exec(ctx, `
-		insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
-		select @team, r, t, a, c, @now from unnest(@records::uuid[], @transactions::uuid[], @accounts::uuid[], @cents::bigint[]) n (r, t, a, c)`,
-		db.Args{"team": tx.Team, "records": records, "transactions": transactions, "accounts": accounts, "cents": cents, "now": tx.Now}); err != nil {
+		insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, is_journal, created_at)
+		select @team, r, t, a, c, j, @now
+		from unnest(@records::uuid[], @transactions::uuid[], @accounts::uuid[], @cents::bigint[], @journals::boolean[]) n (r, t, a, c, j)`,
+		db.Args{
+			"team": tx.Team, "records": records, "transactions": transactions, "accounts": accounts, "cents": cents, "journals": journals, "now": tx.Now,
+		}); err != nil {
 		return fmt.Errorf("reconcile bank records: %w", err)
 	}
 	return f.tell(ctx, tx)
@@ -322,13 +342,15 @@ func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
 // Free undoes the reconciliation of records with transactions, or with nil with all of theirs, and gives how many parts went. A record that was matched by a rule
 // is not any more. Journals that only the reconciliation kept as they were are derived again. Unknown records and parts are left out.
 func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, error) {
-	args := db.Args{"team": tx.Team, "records": records, "transactions": transactions}
 	held, err := db.Select[id.ID](ctx, tx, `
-		select t.id from transaction t where t.team_id = @team and t.id in (select n.transaction_id from bank_reconciliation n
-			where n.team_id = @team and n.bank_record_id = any(@records) and (@transactions::uuid[] is null or n.transaction_id = any(@transactions)))
-		order by t.id for update`, args)
+		select distinct n.transaction_id from bank_reconciliation n where n.team_id = @team and n.bank_record_id = any(@records)
+			and (@transactions::uuid[] is null or n.transaction_id = any(@transactions)) order by 1`,
+		db.Args{"team": tx.Team, "records": records, "transactions": transactions})
 	if err != nil {
-		return 0, fmt.Errorf("hold transactions: %w", err)
+		return 0, fmt.Errorf("find what makes up bank records: %w", err)
+	}
+	if err := lockSources(ctx, tx, held); err != nil {
+		return 0, err
 	}
 	f := &matched{}
 	if f.records, err = holdRecords(ctx, tx, records); err != nil {
@@ -352,7 +374,8 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, err
 	}
 	listings, err := db.Select[id.ID](ctx, tx, `
-		select distinct listing_id from transaction_line where team_id = @team and transaction_id = any(@held) and listing_id is not null order by 1 limit 1000`,
+		select listing_id from transaction_line where team_id = @team and transaction_id = any(@held) and listing_id is not null
+		union select listing_id from journal_line where team_id = @team and journal_id = any(@held) and listing_id is not null order by 1 limit 1000`,
 		db.Args{"team": tx.Team, "held": held})
 	if err != nil {
 		return 0, fmt.Errorf("find the listings of transactions: %w", err)
@@ -378,7 +401,7 @@ func MovablesIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, er
 		cross join lateral (
 			select e.currency, e.txn_at, e.cent_total from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'
-				and e.ledger <> 'historical' and e.transaction_id is not null offset 0) e
+				and e.ledger <> 'historical' and e.source_id <> e.team_id offset 0) e
 		where not exists (select from bank_reconciliation n where n.team_id = @team and n.transaction_id = u.source_id and n.account_id is not distinct from a.id)
 		group by 1, 2, 3 having sum(e.cent_total) <> 0 and min(e.txn_at) >= @from and min(e.txn_at) < @to
 		order by 4 desc, 1 limit @most`,

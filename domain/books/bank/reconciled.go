@@ -16,9 +16,11 @@ const (
 	RecordsOfTransaction = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
 		where n.team_id = t.team_id and n.transaction_id = t.id`
 
-	// ShortRefs are the short references of the transactions of a record r, as a text.
+	// ShortRefs are the short references of the transactions and journals of a record r, as a text.
 	ShortRefs = `(select string_agg(t.short_ref, '; ' order by t.date, t.id)
-		from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+		from bank_reconciliation n cross join lateral (
+			select t.id, t.date, t.short_ref from transaction t where t.team_id = n.team_id and t.id = n.of_transaction
+			union all select j.id, j.date, j.short_ref from journal j where j.team_id = n.team_id and j.id = n.of_journal) t
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 
 	// CountsOfAccount tells of an account a how many movements it has and how many of them transactions make up to the cent.
@@ -67,7 +69,7 @@ type AllUnmatched struct {
 	Total money.Cents
 }
 
-// UnmatchedIn are the unmatched movements of a span, of which at most so many are told.
+// UnmatchedIn are the unmatched movements of a span, none before the first day of their account, of which at most so many are told.
 func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
 	type row struct {
 		Unmatched
@@ -76,11 +78,13 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 	}
 	rows, err := db.Select[row](ctx, tx, `
 		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
-			select r.* from unnest(@accounts::uuid[]) a (id) cross join lateral (
+			select r.*, a.first from (
+				select id, coalesce(banking_opening_at, '-infinity') as first from account where team_id = @team and id = any(@accounts::uuid[]) offset 0) a
+			cross join lateral (
 				select r.id, r.account_id, r.date, r.amount - r.made as open from bank_record r
 				where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount
 				offset 0) r /* days and order must not lead to an index of all records by date: what is open is little */
-			where r.date < @before and r.date >= coalesce(@first::date, '-infinity')) u
+			where r.date < @before and r.date >= greatest(a.first, @first::date)) u
 		order by `+string(by)+` limit @most`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})
 	if err != nil {

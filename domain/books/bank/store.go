@@ -38,7 +38,9 @@ const (
 		case when r.type = 'transaction' then jsonb_build_object('status', state.status, 'transactions', coalesce((
 			select jsonb_agg(jsonb_build_object('id', t.id, 'date', t.date, 'description', t.description, 'type', t.type, 'amount', n.cent_total)
 				order by t.date, t.id)
-			from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+			from bank_reconciliation n cross join lateral (
+				select t.id, t.date, t.description, t.type from transaction t where t.team_id = n.team_id and t.id = n.of_transaction
+				union all select j.id, j.date, j.description, 'journal' from journal j where j.team_id = n.team_id and j.id = n.of_journal) t
 			where n.team_id = r.team_id and n.bank_record_id = r.id), '[]')) end as reconciliation,
 		r.matched_by_bank_rule, r.created_at, r.updated_at`
 

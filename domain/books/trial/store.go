@@ -64,7 +64,8 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 
 func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
 	found, err := db.Select[charted](ctx, tx, `
-		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned, r.cent_total as combined,
+		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned,
+			a.type = 'bank' and coalesce(a.banking_currency, @currency) <> @currency as "foreign", r.cent_total as combined,
 			coalesce(e.trust, 0) as trust, coalesce(e.booked, 0) as booked
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 			left join account_assignment s on s.team_id = a.team_id and s.assignment = 'openingBalance' and s.account_id = a.id

@@ -77,6 +77,7 @@ type charted struct {
 	Type           account.Type
 	Classification account.Classification
 	Assigned       bool         // to openingBalance
+	Foreign        bool         // a bank account of another currency than the team's
 	Combined       *money.Cents // nil when nobody gave one
 	Trust          money.Cents
 	Booked         money.Cents // what the operating ledger opens with
@@ -200,6 +201,8 @@ func (p *Put) check(accounts []charted) []apierr.Issue {
 			refuse("accountId", apierr.IssueAccountComputed)
 		case a.Type == account.TypeNonPosting:
 			refuse("accountId", apierr.IssueNonPostingAccount)
+		case a.Foreign:
+			refuse("accountId", apierr.IssueCurrencyMismatch)
 		case !all.Valid():
 			refuse("combinedCentTotal", apierr.IssueRange)
 			return issues

@@ -140,30 +140,40 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[
 	return lines
 }
 
-// bankLines are what the adjusted balance of an account is made of. Of what the bank has not seen yet the largest are told apart; the rest is
-// one row.
+// bankRows are the names of the rows of the bank leg, in their order.
+var bankRows = []struct {
+	kind bank.ItemKind
+	row  string
+}{
+	{bank.InTransit, "depositsInTransit"}, {bank.Outstanding, "outstandingPayments"}, {bank.AtBank, "atBankNotInBooks"},
+	{bank.AtOpening, "inTransitAtOpening"},
+}
+
+// bankLines returns what the adjusted balance of an account is made of. Of the items the largest have rows of their own; the rest of a
+// kind is one row.
 func bankLines(a *trust.BankAccount) []trustLine {
 	lines := []trustLine{{leg: legBank, row: "statementBalance", account: &a.Account, date: a.StatementAt, cents: a.StatementBalance}}
-	transit, outstanding := a.DepositsInTransit, a.OutstandingPayments
+	rest := map[bank.ItemKind]money.Cents{
+		bank.InTransit: a.DepositsInTransit, bank.Outstanding: a.OutstandingPayments, bank.AtBank: -a.AtBankNotInBooks, bank.AtOpening: -a.InTransitAtOpening,
+	}
+	names := map[bank.ItemKind]string{}
+	for _, r := range bankRows {
+		names[r.kind] = r.row
+	}
+
 	for i := range a.Uncleared {
 		u := &a.Uncleared[i]
-		line := trustLine{
-			leg: legBank, row: "depositsInTransit", account: &a.Account, transaction: u.TransactionID, date: &u.Date, description: u.Description, cents: u.Open,
+		rest[u.Kind] -= u.Effect()
+		lines = append(lines, trustLine{
+			leg: legBank, row: names[u.Kind], account: &a.Account, transaction: u.TransactionID, date: &u.Date, description: u.Description, cents: u.Effect(),
+		})
+	}
+	for _, r := range bankRows {
+		if cents := rest[r.kind]; cents != 0 {
+			lines = append(lines, trustLine{leg: legBank, row: r.row, account: &a.Account, description: smaller, cents: cents})
 		}
-		if u.Open < 0 {
-			line.row = "outstandingPayments"
-			outstanding -= u.Open
-		} else {
-			transit -= u.Open
-		}
-		lines = append(lines, line)
 	}
-	if transit != 0 {
-		lines = append(lines, trustLine{leg: legBank, row: "depositsInTransit", account: &a.Account, description: smaller, cents: transit})
-	}
-	if outstanding != 0 {
-		lines = append(lines, trustLine{leg: legBank, row: "outstandingPayments", account: &a.Account, description: smaller, cents: outstanding})
-	}
+
 	return lines
 }
 

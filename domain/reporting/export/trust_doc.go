@@ -109,13 +109,14 @@ func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
 func banksTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "Bank accounts", Columns: append(
 		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
-		amountColumns("Statement", "In transit", "Outstanding", "Adjusted", "Books", "Difference")...,
+		amountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
 	)}
 	var books, differences money.Cents
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 		row := document.ReportRow{Cells: []any{
-			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, a.AdjustedBalance, a.BookBalance.CentTotal, a.Difference,
+			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, -a.AtBankNotInBooks - a.InTransitAtOpening, a.AdjustedBalance,
+			a.BookBalance.CentTotal, a.Difference,
 		}}
 		if a.StatementAt != nil {
 			row.Cells[1] = a.StatementAt.String()
@@ -129,14 +130,15 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		t.Rows = append(t.Rows, row)
 	}
 	t.Total = &document.ReportRow{Cells: []any{
-		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, leg.AdjustedBalance, books, differences,
+		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, -leg.AtBankNotInBooks - leg.InTransitAtOpening, leg.AdjustedBalance,
+		books, differences,
 	}}
 	return t
 }
 
-// unclearedTable is what the banks have not seen yet, by account; it is left out when there is nothing.
+// unclearedTable returns what only one of bank and books has yet, by account; it is left out when there is nothing.
 func unclearedTable(leg *trust.BankLeg) document.ReportTable {
-	t := document.ReportTable{Title: "In transit and outstanding", Columns: append(
+	t := document.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
 		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
 	)}
 	for i := range leg.Accounts {
@@ -145,16 +147,16 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 			continue
 		}
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{accountName(&a.Account)}})
-		rest := a.DepositsInTransit + a.OutstandingPayments
+		rest := a.Timing()
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
-			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Open}})
-			rest -= u.Open
+			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()}})
+			rest -= u.Effect()
 		}
 		if rest != 0 {
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
 		}
-		t.Rows = append(t.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, a.DepositsInTransit + a.OutstandingPayments}})
+		t.Rows = append(t.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, a.Timing()}})
 	}
 	return t
 }

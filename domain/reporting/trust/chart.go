@@ -70,7 +70,8 @@ type charted struct {
 	Assignments     []string
 	TaxLines        bool
 	BankingCategory *string
-	BankingCurrency *string
+	// BankingCurrency is that of a bank account; empty for others.
+	BankingCurrency string
 }
 
 func (a *charted) plays(part account.Assignment) bool {
@@ -92,10 +93,11 @@ type chart struct {
 
 func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	accounts, err := db.Select[charted](ctx, tx, `
-		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category, a.banking_currency,
+		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category,
+			case when a.type = 'bank' then coalesce(a.banking_currency, k.default_currency) else '' end as banking_currency,
 			array(select s.assignment from account_assignment s where s.team_id = @team and s.account_id = a.id order by 1) as assignments,
 			exists (select from reservation_line_mapping m where m.team_id = @team and m.account_id = a.id and m.line_type = 'tax') as tax_lines
-		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id join team k on k.team_id = a.team_id
 		where a.team_id = @team order by a.code nulls last, a.name, a.id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)

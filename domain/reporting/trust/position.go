@@ -83,20 +83,46 @@ func (p *position) figure(claim Claim) Figure {
 	return p.chart.figure(claim, p.byClaim[claim], p.behind())
 }
 
-// banks are the trust's bank accounts, and any other that has trust money on it.
+// banks returns the trust's bank accounts of the currency, and any other of the currency that has trust money on it.
 func (p *position) banks() []id.ID {
 	ids := []id.ID{}
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
-		if p.chart.claims[a.ID] != ClaimBank {
+		if p.chart.claims[a.ID] != ClaimBank || p.isForeign(a) {
 			continue
 		}
-		trust := a.BankingCategory != nil && *a.BankingCategory == "trust" && (a.BankingCurrency == nil || *a.BankingCurrency == string(p.currency))
+
+		trust := a.BankingCategory != nil && *a.BankingCategory == "trust"
 		if trust || p.byAccount[accountKey{ClaimBank, a.ID}] != 0 {
 			ids = append(ids, a.ID)
 		}
 	}
+
 	return ids
+}
+
+// isForeign reports whether an account is at a bank in another currency.
+func (p *position) isForeign(a *charted) bool {
+	return a.BankingCurrency != "" && a.BankingCurrency != string(p.currency)
+}
+
+// foreignBanks returns the bank accounts of another currency that old entries of this one are on, each with what they add up to. No bank
+// holds that money, so no leg counts it.
+func (p *position) foreignBanks() []AccountFigure {
+	found := []AccountFigure{}
+	for i := range p.chart.accounts {
+		a := &p.chart.accounts[i]
+		cents := p.byAccount[accountKey{ClaimBank, a.ID}]
+		if cents == 0 || !p.isForeign(a) {
+			continue
+		}
+
+		behind := p.behind()
+		behind.AccountIDs = page.Only(a.ID)
+		found = append(found, AccountFigure{a.ref(), p.chart.figure(ClaimBank, -cents, behind)})
+	}
+
+	return found
 }
 
 // occupancy is what is held for the guests of a status, a listing's when one is given.

@@ -103,6 +103,9 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	}
 	found.guests(p.guests, p.behind())
 	found.banks(bank)
+	for _, f := range p.foreignBanks() {
+		found.add(WarnForeignBank, WarningItem{AccountID: &f.Account.ID, Figure: f.Figure})
+	}
 	if err := found.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
@@ -116,10 +119,14 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	return out, nil
 }
 
-// book is the second leg: what is on the trust's bank accounts.
+// book returns the second leg: what is on the trust's bank accounts of the currency.
 func (p *position) book() BookLeg {
 	leg := BookLeg{Accounts: []AccountFigure{}}
-	leg.Figure = p.chart.figure(ClaimBank, -p.byClaim[ClaimBank], p.behind())
+	total := -p.byClaim[ClaimBank]
+	for _, foreign := range p.foreignBanks() {
+		total -= foreign.CentTotal
+	}
+	leg.Figure = p.chart.figure(ClaimBank, total, p.behind())
 	for _, v := range p.banks() {
 		behind := p.behind()
 		behind.AccountIDs = page.Only(v)

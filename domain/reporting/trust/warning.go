@@ -31,6 +31,7 @@ const (
 	WarnNoRecords        WarningCode = "bankRecordsMissing"
 	WarnOperatingCost    WarningCode = "operatingCostPaidFromTrust"
 	WarnBankDiffers      WarningCode = "bankDiffersFromBooks"
+	WarnForeignBank      WarningCode = "entriesOnBankOfAnotherCurrency"
 	WarnNotEliminated    WarningCode = "ledgersDoNotEliminate"
 	WarnStillBooked      WarningCode = "paymentStillBooked"
 	WarnUnknownPayment   WarningCode = "paymentUnknown"
@@ -45,7 +46,7 @@ func (WarningCode) Enum() []string {
 	return []string{
 		string(WarnNegativeOwner), string(WarnNegativeManager), string(WarnDepartedGuest), string(WarnFormerOwner), string(WarnNobodysBalance),
 		string(WarnUpcomingDebit), string(WarnUnmatchedRecords), string(WarnNoRecords), string(WarnOperatingCost), string(WarnBankDiffers),
-		string(WarnNotEliminated),
+		string(WarnForeignBank), string(WarnNotEliminated),
 		string(WarnStillBooked), string(WarnUnknownPayment), string(WarnWaitingPayment),
 	}
 }
@@ -97,6 +98,8 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 		return finding.Warning, "Cost of the manager was paid from the trust"
 	case WarnBankDiffers:
 		return finding.Error, "Adjusted bank balance differs from the books"
+	case WarnForeignBank:
+		return finding.Error, "Entries of the currency are on a bank account of another one, and count on neither"
 	case WarnNotEliminated:
 		return finding.Warning, "What the trust and the operating ledger owe each other differs"
 	case WarnStillBooked:

@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/trial"
 	"stayledger/domain/property/listing"
@@ -33,7 +34,7 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	all := parts.Join(opening.Part(), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
+	all := parts.Join(opening.Part(rule.OfBank), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
 		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)

@@ -1,0 +1,267 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+)
+
+// ItemKind says why bank and books differ on a day although nothing is wrong.
+type ItemKind string
+
+// The kinds.
+const (
+	// InTransit is money in that was booked and that the bank has not seen by the day.
+	InTransit ItemKind = "depositInTransit"
+	// Outstanding is money out that was booked and that the bank has not seen by the day.
+	Outstanding ItemKind = "outstandingPayment"
+	// AtBank is money that the bank moved by the day and that is booked later.
+	AtBank ItemKind = "atBankNotInBooks"
+	// AtOpening is money that was in transit on the account's first day, and that its opening counted.
+	AtOpening ItemKind = "inTransitAtOpening"
+)
+
+// Enum lists the kinds.
+func (ItemKind) Enum() []string {
+	return []string{string(InTransit), string(Outstanding), string(AtBank), string(AtOpening)}
+}
+
+// Item is a transaction or manual journal that bank and books do not have alike at the end of a day.
+type Item struct {
+	AccountID id.ID    `json:"-"`
+	Kind      ItemKind `json:"kind"`
+	// SourceID is that of the transaction or journal.
+	SourceID      id.ID       `json:"-"`
+	TransactionID *id.ID      `json:"transactionId" doc:"Null for a manual journal."`
+	JournalID     *id.ID      `json:"journalId" doc:"Null for a transaction."`
+	Date          day.Day     `json:"date" doc:"Of the transaction or journal."`
+	Description   string      `json:"description"`
+	Booked        money.Cents `json:"booked" doc:"What the books have of it by the day, positive into the account."`
+	AtBank        money.Cents `json:"atBank" doc:"What bank records that are reconciled with it have by the day."`
+	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind."`
+}
+
+// Comparison is what the bank says of an account at the end of a day, and what explains the difference to the books.
+// Adjusted is Held with the items: what the books should have.
+type Comparison struct {
+	Held
+	InTransit, Outstanding, AtBank, AtOpening money.Cents
+}
+
+// Adjusted returns what the books should have by what the bank says.
+func (c *Comparison) Adjusted() money.Cents {
+	return c.Cents + c.InTransit + c.Outstanding - c.AtBank - c.AtOpening
+}
+
+// Against are the accounts that are compared, and with which entries.
+type Against struct {
+	Accounts []id.ID
+	Currency string
+	// Ledger is the ledger of the entries; empty for both.
+	Ledger ledger.Ledger
+	// Date is the day at whose end they are compared.
+	Date day.Day
+}
+
+// itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can have something open
+// on the day, or had on the account's first one (migrations 0047 and 0053): the books of years before cost nothing.
+//
+// Of each source, before is what was booked before the account's first day and not at the bank by then; it counts only when a later record has
+// it, since all else is part of the opening. An opening balance is part of the balance that the bank stated after it.
+const itemsSQL = `
+	with account_at as (
+		select a.id, coalesce(a.banking_opening_at, '-infinity') as first, a.banking_opening_transit as counted, a.banking_opening_transaction_id as opening,
+			(select max(r.date) from bank_record r where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'balance'
+				and r.date <= @date::date and r.date >= coalesce(a.banking_opening_at, '-infinity')) as stated_at
+		from account a where a.team_id = @team and a.id = any(@accounts::uuid[])
+	), source as (
+		select a.id, a.first, a.stated_at, c.source_id from account_at a cross join lateral (
+			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id and c.settled_at > @date::date
+			union
+			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id
+				and c.booked_at < a.first and c.settled_at >= a.first and c.settled_at <= @date::date) c
+	), side as (
+		select s.id, s.first, s.stated_at, s.source_id,
+			coalesce(sum(x.booked) filter (where x.at >= s.first and x.at <= @date), 0) as booked,
+			coalesce(sum(x.seen) filter (where x.at >= s.first and x.at <= @date), 0) as seen,
+			coalesce(sum(x.booked - x.seen) filter (where x.at < s.first), 0) as before,
+			bool_or(x.is_record and x.at >= s.first) as matched, bool_or(x.is_record and x.at <= @date) as matched_by,
+			min(x.at) filter (where not x.is_record) as booked_at
+		from source s cross join lateral (
+			select e.txn_at as at, e.cent_total as booked, 0::bigint as seen, false as is_record from ledger_entry e
+				where e.team_id = @team and e.source_id = s.source_id and e.account_id is not distinct from s.id and e.currency = @currency
+					and e.status = 'active' and e.ledger = any(@ledgers::text[])
+			union all
+			select r.date, 0, n.cent_total, true from bank_reconciliation n
+				join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
+				where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = s.id and r.status = 'active'
+			offset 0) x
+		group by s.id, s.first, s.stated_at, s.source_id
+	), opened as (
+		select d.*, case when d.matched then d.before else 0 end as transit,
+			exists (select from transaction t where t.team_id = @team and t.id = d.source_id and t.is_opening_balance) or d.source_id = @team as opens
+		from side d
+	), item as (
+		select o.id as account_id, o.source_id, o.booked + o.transit as booked, o.seen,
+			case when o.booked + o.transit <> 0 and sign(o.booked + o.transit - o.seen) = sign(o.booked + o.transit)
+				then case when o.booked + o.transit > 0 then 'depositInTransit' else 'outstandingPayment' end else 'atBankNotInBooks' end as kind,
+			case when o.booked + o.transit <> 0 and sign(o.booked + o.transit - o.seen) = sign(o.booked + o.transit)
+				then o.booked + o.transit - o.seen else o.seen - o.booked - o.transit end as open
+		from opened o
+		where o.booked + o.transit <> o.seen
+			and not (o.opens and o.matched_by is not true and o.stated_at is not null and o.booked_at <= o.stated_at)
+		union all
+		select o.id, o.source_id, o.transit, 0, 'inTransitAtOpening', o.transit from opened o where o.transit <> 0 and o.first <= @date
+		union all
+		select a.id, a.opening, -a.counted, 0, 'inTransitAtOpening', -a.counted from account_at a where a.counted <> 0 and a.first <= @date
+	)`
+
+// args returns the arguments of itemsSQL.
+func (a *Against) args(tx *db.Tx) db.Args {
+	ledgers := []string{string(ledger.Trust), string(ledger.Operating)}
+	if a.Ledger != "" {
+		ledgers = []string{string(a.Ledger)}
+	}
+
+	return db.Args{"team": tx.Team, "accounts": a.Accounts, "currency": a.Currency, "ledgers": ledgers, "date": a.Date}
+}
+
+// Compare returns the comparison of each account with its books, in no order.
+func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
+	type openings struct {
+		ID      id.ID
+		First   *day.Day
+		Opening money.Cents
+	}
+	accounts, err := db.Select[openings](ctx, tx, `
+		select id, banking_opening_at as first, coalesce(banking_opening, 0) as opening from account where team_id = @team and id = any(@accounts)`,
+		db.Args{"team": tx.Team, "accounts": a.Accounts})
+	if err != nil {
+		return nil, fmt.Errorf("read the openings of bank accounts: %w", err)
+	}
+	since := make([]Since, len(accounts))
+	for i, o := range accounts {
+		since[i] = Since{Account: o.ID, First: o.First, Opening: o.Opening}
+	}
+
+	type sum struct {
+		AccountID id.ID
+		Kind      ItemKind
+		Open      money.Cents
+	}
+	var held []Held
+	var sums []sum
+	err = tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			held, err = Balances(ctx, tx, since, a.Date.AddDays(1))
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			sums, err = db.Select[sum](ctx, tx, itemsSQL+` select account_id, kind, sum(open)::bigint as open from item group by 1, 2`, a.args(tx))
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("compare bank accounts with their books: %w", err)
+	}
+
+	out := make([]Comparison, len(held))
+	at := make(map[id.ID]*Comparison, len(held))
+	for i := range held {
+		out[i].Held = held[i]
+		at[held[i].AccountID] = &out[i]
+	}
+	for _, s := range sums {
+		c := at[s.AccountID]
+		switch s.Kind {
+		case InTransit:
+			c.InTransit = s.Open
+		case Outstanding:
+			c.Outstanding = s.Open
+		case AtBank:
+			c.AtBank = s.Open
+		case AtOpening:
+			c.AtOpening = s.Open
+		}
+	}
+
+	return out, nil
+}
+
+// describedSQL adds to the items the texts of their transactions and journals.
+const describedSQL = `
+	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(t.date, j.date, @date) as date,
+		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open
+	from item i
+	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id offset 0) t on true
+	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id offset 0) j on true`
+
+// Largest returns the items of accounts with the largest amounts, at most so many for each account.
+func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, error) {
+	args := a.args(tx)
+	args["most"] = most
+	found, err := db.Select[Item](ctx, tx, itemsSQL+`, largest as (
+			select *, row_number() over (partition by account_id order by abs(open) desc, source_id, kind) as place from item)`+
+		`, listed as (`+describedSQL+`)
+		select l.* from listed l join largest g on g.account_id = l.account_id and g.source_id is not distinct from l.source_id and g.kind = l.kind
+		where g.place <= @most order by l.account_id, g.place`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read what bank and books do not have alike: %w", err)
+	}
+
+	return found, nil
+}
+
+// Items returns a page of the items of an account, the oldest first, and how many there are, of one kind or with "" of all.
+func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Params) (*page.Page[Item], error) {
+	type row struct {
+		Item
+		Total int64
+	}
+	args := a.args(tx)
+	condition := "true"
+	if kind != "" {
+		condition, args["kind"] = "l.kind = @kind", string(kind)
+	}
+	args["limit"], args["skip"] = p.Limit, p.Rows()
+	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+describedSQL+`)
+		select l.*, (count(*) over ())::bigint as total from listed l where `+condition+`
+		order by l.date, l.source_id, l.kind limit @limit offset @skip`, args)
+	if err != nil {
+		return nil, fmt.Errorf("list what bank and books do not have alike: %w", err)
+	}
+
+	out := &page.Page[Item]{Data: make([]Item, len(rows)), Pagination: p.Of(0)}
+	for i := range rows {
+		out.Data[i], out.Pagination = rows[i].Item, p.Of(rows[i].Total)
+	}
+
+	return out, nil
+}
+
+// TransitAt returns what was in transit on the first day of an account: booked before it, and on records of that day or later.
+func TransitAt(ctx context.Context, tx *db.Tx, account id.ID, currency string, first day.Day) (money.Cents, error) {
+	cents, err := db.Get[money.Cents](ctx, tx, `
+		select coalesce(sum(e.cents - b.cents), 0)::bigint from (
+			select distinct n.transaction_id as source_id from bank_record r
+			join bank_reconciliation n on n.team_id = r.team_id and n.bank_record_id = r.id and n.account_id = @account
+			where r.team_id = @team and r.account_id = @account and r.status = 'active' and r.type = 'transaction' and r.date >= @first) s
+		cross join lateral (
+			select coalesce(sum(e.cent_total), 0) as cents from ledger_entry e
+			where e.team_id = @team and e.source_id = s.source_id and e.account_id is not distinct from @account and e.currency = @currency
+				and e.status = 'active' and e.ledger <> 'historical' and e.txn_at < @first offset 0) e
+		cross join lateral (
+			select coalesce(sum(n.cent_total), 0) as cents from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
+			where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = @account and r.status = 'active' and r.date < @first offset 0) b
+		where e.cents <> 0`, db.Args{"team": tx.Team, "account": account, "currency": currency, "first": first})
+	if err != nil {
+		return 0, fmt.Errorf("read what was in transit on the first day of a bank account: %w", err)
+	}
+
+	return cents, nil
+}
