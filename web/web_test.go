@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/platform/money"
 	"stayledger/web"
 )
 
@@ -59,5 +60,24 @@ func TestTheConsoleHoldsNothingThatItsPolicyRefuses(t *testing.T) {
 	}
 	if len(assets) < 9 || strings.Contains(web.Policy, "unsafe") {
 		t.Errorf("%d files under %s", len(assets), web.Policy)
+	}
+}
+
+// The browser's own table of places is that of CLDR, which differs from ISO 4217 for some currencies.
+func TestThePagesKnowThePlacesOfCurrencies(t *testing.T) {
+	t.Parallel()
+	script := string(web.Owner().HTML)
+	listed := regexp.MustCompile(`const digits = \{ 0: "([A-Z ]+)", 3: "([A-Z ]+)" \};`).FindStringSubmatch(script)
+	if listed == nil {
+		t.Fatal("no table of digits")
+	}
+	want := map[int][]string{}
+	for _, c := range money.Currencies() {
+		if places := c.MinorDigits(); places != 2 {
+			want[places] = append(want[places], c.Code())
+		}
+	}
+	if len(want) != 2 || strings.Join(want[0], " ") != listed[1] || strings.Join(want[3], " ") != listed[2] {
+		t.Errorf("the pages have %q, ISO 4217 %v", listed[1:], want)
 	}
 }

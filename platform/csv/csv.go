@@ -6,10 +6,12 @@ package csv
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +30,7 @@ const (
 	Date Kind = "date"
 	// Instant is a point in time, RFC 3339 in UTC with milliseconds.
 	Instant Kind = "instant"
-	// Amount takes cents and writes a decimal with two places; its currency is in a Currency column beside it.
+	// Amount takes cents and writes a decimal with the places of the row's currency, which is in a Currency column.
 	Amount Kind = "amount"
 	// Integer is a whole number.
 	Integer Kind = "integer"
@@ -44,6 +46,9 @@ const (
 type Column struct {
 	Name string
 	Kind Kind
+	// Hidden columns are given with each row and left out of the file, such as the currency that a reader did not ask
+	// for.
+	Hidden bool
 }
 
 // ErrCell is what Row wraps when a value does not fit its column. The message names row and column, never the value.
@@ -61,11 +66,32 @@ type Writer struct {
 	raw     []rawCell // per column, once raw values were written
 	headed  bool
 	err     error
+
+	currencyAt int    // the Currency column, or -1
+	code       []byte // its cell in the latest row
+	places     int    // of that currency
 }
 
-// NewWriter begins a CSV. The header row is written with the first Row or Flush.
+// NewWriter begins a CSV. The header row is written with the first Row or Flush. Amounts without a Currency column are
+// ErrCell: their places would be unknown.
 func NewWriter(w io.Writer, columns []Column) *Writer {
-	return &Writer{out: bufio.NewWriterSize(w, csvBuffer), columns: columns}
+	c := &Writer{out: bufio.NewWriterSize(w, csvBuffer), columns: columns, places: money.Currency("").MinorDigits()}
+	isOf := func(kind Kind) func(Column) bool { return func(column Column) bool { return column.Kind == kind } }
+	c.currencyAt = slices.IndexFunc(columns, isOf(Currency))
+	if at := slices.IndexFunc(columns, isOf(Amount)); at >= 0 && c.currencyAt < 0 {
+		c.err = fmt.Errorf("%w: column %q has amounts of no currency", ErrCell, columns[at].Name)
+	}
+	return c
+}
+
+// setCurrency chooses the places of the amounts in a row by its Currency cell. A row without one has 2 places, as most
+// currencies do.
+func (c *Writer) setCurrency(code []byte) {
+	if bytes.Equal(code, c.code) {
+		return
+	}
+	c.code = append(c.code[:0], code...)
+	c.places = money.Currency(bytes.ToLower(code)).MinorDigits()
 }
 
 // Row writes one row, a value per column. Every kind takes nil and nil pointers as an empty cell. Otherwise
@@ -75,7 +101,7 @@ func NewWriter(w io.Writer, columns []Column) *Writer {
 //   - Instant takes day.Instant;
 //   - Currency takes strings of three letters;
 //   - Bool takes bool;
-//   - Text and ID take all of these, fmt.Stringer and named string types.
+//   - Text and ID take all of these but amounts, fmt.Stringer and named string types.
 //
 // A pointer counts as what it points to. A value that does not fit is ErrCell.
 func (c *Writer) Row(values ...any) error {
@@ -88,17 +114,26 @@ func (c *Writer) Row(values ...any) error {
 		c.err = fmt.Errorf("%w: row %d has %d values for %d columns", ErrCell, c.rows, len(values), len(c.columns))
 		return c.err
 	}
+
+	// The currency decides how the amounts of the row are written, so it comes first.
+	if c.currencyAt >= 0 {
+		if code, ok := c.appendCell(c.line[:0], Currency, values[c.currencyAt]); ok {
+			c.setCurrency(code)
+		}
+	}
+
 	c.line = c.line[:0]
 	for i, value := range values {
-		if i > 0 {
-			c.line = append(c.line, ',')
+		if c.columns[i].Hidden {
+			continue
 		}
-		line, ok := appendCell(c.line, c.columns[i].Kind, value)
+		line, ok := c.appendCell(c.line, c.columns[i].Kind, value)
 		if !ok {
 			c.err = fmt.Errorf("%w: row %d, column %q, %T", ErrCell, c.rows, c.columns[i].Name, value)
 			return c.err
 		}
 		c.line = line
+		c.line = append(c.line, ',')
 	}
 	c.end()
 	return c.err
@@ -119,16 +154,18 @@ func (c *Writer) head() {
 	}
 	c.headed = true
 	c.line = c.line[:0]
-	for i, column := range c.columns {
-		if i > 0 {
-			c.line = append(c.line, ',')
+	for _, column := range c.columns {
+		if column.Hidden {
+			continue
 		}
-		c.line = appendText(c.line, column.Name)
+		c.line = append(appendText(c.line, column.Name), ',')
 	}
 	c.end()
 }
 
+// end writes the line, in which a comma follows each cell.
 func (c *Writer) end() {
+	c.line = bytes.TrimSuffix(c.line, []byte{','})
 	if len(c.line) == 0 {
 		c.line = append(c.line, '"', '"') // a bare line break would not be read as a row of one empty cell
 	}
@@ -138,7 +175,7 @@ func (c *Writer) end() {
 	}
 }
 
-func appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
+func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	value, ok := plain(value)
 	if !ok {
 		return line, false
@@ -149,10 +186,10 @@ func appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	switch kind {
 	case Amount:
 		if n, ok := value.(int64); ok {
-			return money.Cents(n).Append(line), true
+			return money.Cents(n).AppendDecimal(line, c.places), true
 		}
 		cents, ok := value.(money.Cents)
-		return cents.Append(line), ok
+		return cents.AppendDecimal(line, c.places), ok
 	case Integer:
 		n, ok := value.(int64)
 		return strconv.AppendInt(line, n, 10), ok
@@ -188,7 +225,7 @@ func appendDate(line []byte, value any) ([]byte, bool) {
 }
 
 // appendAny writes a value into a Text or ID column. Only what a person or a foreign system may have written is
-// neutralised: a negative amount is no formula.
+// neutralised: a negative number is no formula. An amount does not fit: only an Amount column knows its places.
 func appendAny(line []byte, value any) ([]byte, bool) {
 	switch v := value.(type) {
 	case string:
@@ -197,8 +234,6 @@ func appendAny(line []byte, value any) ([]byte, bool) {
 		return strconv.AppendInt(line, v, 10), true
 	case bool:
 		return strconv.AppendBool(line, v), true
-	case money.Cents:
-		return v.Append(line), true
 	case day.Day:
 		return append(line, v.String()...), true
 	case fmt.Stringer:

@@ -97,7 +97,6 @@ func TestCells(t *testing.T) {
 		{csv.Text, status("published"), "published"},
 		{csv.Text, &named{"-x"}, "'-x"},
 		{csv.Text, (*named)(nil), ""},
-		{csv.Text, money.Cents(-100), "-1.00"},
 		{csv.Text, -4, "-4"},
 		{csv.Text, "a,b", `"a,b"`},
 		{csv.Text, "a;b", `"a;b"`},
@@ -106,10 +105,77 @@ func TestCells(t *testing.T) {
 		{csv.Text, " padded ", `" padded "`},
 		{csv.Text, "a\x00b\xffc", "a\uFFFDb\uFFFDc"},
 	} {
-		got := write(t, []csv.Column{{Name: "n", Kind: csv.Integer}, {Name: "v", Kind: c.kind}}, []any{1, c.value})
+		columns := []csv.Column{
+			{Name: "n", Kind: csv.Integer},
+			{Name: "v", Kind: c.kind},
+			{Name: "currency", Kind: csv.Currency, Hidden: true},
+		}
+		if c.kind == csv.Currency {
+			columns[2].Kind = csv.Text
+		}
+		got := write(t, columns, []any{1, c.value, "usd"})
 		if want := "n,v\r\n1," + c.want + "\r\n"; got != want {
 			t.Errorf("%s %T %v: %q, want %q", c.kind, c.value, c.value, got, want)
 		}
+	}
+}
+
+// The decision of 2026-11-25 on places of amounts: those of the row's currency, wherever its column is and whether it
+// is written or not.
+func TestAmountsHaveThePlacesOfTheirCurrency(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		currency any
+		want     string
+	}{
+		{"usd", "1123.22"},
+		{"jpy", "112322"},
+		{"KWD", "112.322"},
+		{money.Currency("isk"), "112322"},
+		{"tnd", "112.322"},
+		{"eur", "1123.22"},
+		{nil, "1123.22"},
+	}
+	for _, hidden := range []bool{false, true} {
+		columns := []csv.Column{
+			{Name: "amount", Kind: csv.Amount},
+			{Name: "currency", Kind: csv.Currency, Hidden: hidden},
+			{Name: "n", Kind: csv.Integer},
+		}
+		var computed, raw bytes.Buffer
+		a, b := csv.NewWriter(&computed, columns), csv.NewWriter(&raw, columns)
+		lines := []string{"amount,currency,n"}
+		if hidden {
+			lines = []string{"amount,n"}
+		}
+		for _, row := range rows {
+			code := []byte(nil)
+			if row.currency != nil {
+				code = fmt.Append(nil, row.currency)
+			}
+			one := []byte{0, 0, 0, 0, 0, 0, 0, 1}
+			if err := errors.Join(a.Row(money.Cents(112322), row.currency, 1),
+				b.Raw([]uint32{20, 25, 20}, [][]byte{{0, 0, 0, 0, 0, 1, 0xb6, 0xc2}, code, one})); err != nil {
+				t.Fatal(err)
+			}
+			if hidden {
+				lines = append(lines, row.want+",1")
+			} else {
+				lines = append(lines, row.want+","+strings.ToUpper(string(code))+",1")
+			}
+		}
+		want := strings.Join(lines, "\r\n") + "\r\n"
+		if err := errors.Join(a.Flush(), b.Flush()); err != nil || computed.String() != want || raw.String() != want {
+			t.Errorf("hidden %t: computed %q, raw %q, want %q, %v", hidden, computed.String(), raw.String(), want, err)
+		}
+	}
+}
+
+func TestAmountsNeedACurrency(t *testing.T) {
+	t.Parallel()
+	w := csv.NewWriter(&bytes.Buffer{}, []csv.Column{{Name: "amount", Kind: csv.Amount}})
+	if err := w.Row(money.Cents(1)); !errors.Is(err, csv.ErrCell) {
+		t.Errorf("an amount without a currency is written, %v", err)
 	}
 }
 
@@ -164,15 +230,18 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		{csv.Currency, 1},
 		{csv.Bool, "true"},
 		{csv.Text, 1.5},
+		{csv.Text, money.Cents(1)},
 		{csv.Text, []string{"a"}},
 		{"other", "x"},
 	} {
-		w := csv.NewWriter(&bytes.Buffer{}, []csv.Column{{Name: "v", Kind: c.kind}})
-		err := w.Row(c.value)
+		w := csv.NewWriter(&bytes.Buffer{}, []csv.Column{
+			{Name: "v", Kind: c.kind}, {Name: "currency", Kind: csv.Currency},
+		})
+		err := w.Row(c.value, "usd")
 		if !errors.Is(err, csv.ErrCell) || strings.Contains(err.Error(), "dollars") {
 			t.Errorf("%s %v: %v", c.kind, c.value, err)
 		}
-		if w.Row(nil) == nil || w.Flush() == nil {
+		if w.Row(nil, nil) == nil || w.Flush() == nil {
 			t.Errorf("%s %v: the error does not stay", c.kind, c.value)
 		}
 	}

@@ -50,12 +50,19 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 	if c.err != nil {
 		return c.err
 	}
+
+	// The currency decides how the amounts of the row are written, so it comes first.
+	if c.currencyAt >= 0 {
+		c.setCurrency(values[c.currencyAt])
+	}
+
 	c.line = c.line[:0]
 	for i, value := range values {
-		if i > 0 {
-			c.line = append(c.line, ',')
+		if c.columns[i].Hidden {
+			continue
 		}
 		if value == nil {
+			c.line = append(c.line, ',')
 			continue
 		}
 		line, ok := c.raw[i](c.line, value)
@@ -64,6 +71,7 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 			return c.err
 		}
 		c.line = line
+		c.line = append(c.line, ',')
 	}
 	c.end()
 	return c.err
@@ -76,19 +84,19 @@ func (c *Writer) prepare(types []uint32) error {
 	}
 	c.raw = make([]rawCell, len(types))
 	for i, column := range c.columns {
-		if c.raw[i] = rawCellOf(column.Kind, types[i]); c.raw[i] == nil {
+		if c.raw[i] = c.rawCellOf(column.Kind, types[i]); c.raw[i] == nil {
 			return fmt.Errorf("%w: column %q is of type %d", ErrCell, column.Name, types[i])
 		}
 	}
 	return nil
 }
 
-func rawCellOf(kind Kind, oid uint32) rawCell {
+func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
 	integer := oid == oidInt8 || oid == oidInt4 || oid == oidInt2
 	switch kind {
 	case Amount:
 		if integer {
-			return appendRawAmount
+			return c.appendRawAmount
 		}
 	case Integer:
 		if integer {
@@ -133,9 +141,9 @@ func rawInteger(value []byte) (int64, bool) {
 	return 0, false
 }
 
-func appendRawAmount(line, value []byte) ([]byte, bool) {
+func (c *Writer) appendRawAmount(line, value []byte) ([]byte, bool) {
 	n, ok := rawInteger(value)
-	return money.Cents(n).Append(line), ok
+	return money.Cents(n).AppendDecimal(line, c.places), ok
 }
 
 func appendRawInteger(line, value []byte) ([]byte, bool) {

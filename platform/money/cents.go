@@ -21,17 +21,38 @@ func (c Cents) Valid() bool {
 	return c >= -MaxCents && c <= MaxCents
 }
 
-// String gives the plain decimal with two places that exports use, such as -1234.50, whatever the currency.
-func (c Cents) String() string { return string(c.Append(nil)) }
+// Decimal returns the plain decimal that files and programs read: no groups, a point, and as many places as the
+// currency has, such as -1234.50 for usd, -123450 for jpy and -123.450 for kwd. There is no String: an amount without
+// its currency has no decimal.
+func (c Cents) Decimal(currency Currency) string {
+	return string(c.AppendDecimal(nil, currency.MinorDigits()))
+}
 
-// Append adds the plain decimal to b. Exports hold millions of amounts, so it allocates nothing.
-func (c Cents) Append(b []byte) []byte {
+// AppendDecimal adds the plain decimal with so many places to b. Exports hold millions of amounts, so it allocates
+// nothing.
+func (c Cents) AppendDecimal(b []byte, places int) []byte {
 	if c < 0 {
 		b = append(b, '-')
 	}
-	n := c.magnitude()
-	b = strconv.AppendUint(b, n/100, 10)
-	return append(b, '.', byte('0'+n/10%10), byte('0'+n%10))
+
+	var text [20]byte
+	digits := strconv.AppendUint(text[:0], c.magnitude(), 10)
+	point := len(digits) - places
+	if places <= 0 {
+		return append(b, digits...)
+	}
+
+	// Below one whole unit there are fewer digits than places, or just as many.
+	if point <= 0 {
+		b = append(b, '0', '.')
+		for ; point < 0; point++ {
+			b = append(b, '0')
+		}
+		return append(b, digits...)
+	}
+	b = append(b, digits[:point]...)
+	b = append(b, '.')
+	return append(b, digits[point:]...)
 }
 
 // decimal writes the amount with the given number of minor digits and separators.

@@ -10,22 +10,46 @@ import (
 	"stayledger/platform/money"
 )
 
-func TestCentsString(t *testing.T) {
+// The decision of 2026-11-25 on places of amounts: a decimal has as many places as its currency.
+func TestDecimal(t *testing.T) {
 	t.Parallel()
-	for cents, want := range map[money.Cents]string{
-		0:              "0.00",
-		5:              "0.05",
-		-5:             "-0.05",
-		99:             "0.99",
-		100:            "1.00",
-		-123450:        "-1234.50",
-		money.MaxCents: "90071992547409.91",
-		math.MinInt64:  "-92233720368547758.08",
-		math.MaxInt64:  "92233720368547758.07",
+	for _, test := range []struct {
+		cents    money.Cents
+		currency money.Currency
+		want     string
+	}{
+		{0, "usd", "0.00"},
+		{5, "usd", "0.05"},
+		{-5, "usd", "-0.05"},
+		{99, "usd", "0.99"},
+		{100, "usd", "1.00"},
+		{-123450, "usd", "-1234.50"},
+		{money.MaxCents, "eur", "90071992547409.91"},
+		{math.MinInt64, "eur", "-92233720368547758.08"},
+		{math.MaxInt64, "eur", "92233720368547758.07"},
+		{0, "jpy", "0"},
+		{112322, "jpy", "112322"},
+		{-1, "krw", "-1"},
+		{math.MinInt64, "jpy", "-9223372036854775808"},
+		{0, "kwd", "0.000"},
+		{1, "kwd", "0.001"},
+		{-10, "kwd", "-0.010"},
+		{999, "kwd", "0.999"},
+		{1000, "kwd", "1.000"},
+		{-1234567, "tnd", "-1234.567"},
+		{123450, "", "1234.50"}, // no currency
 	} {
-		if got := cents.String(); got != want {
-			t.Errorf("%d cents: got %q, want %q", int64(cents), got, want)
+		if got := test.cents.Decimal(test.currency); got != test.want {
+			t.Errorf("%d %s: got %q, want %q", int64(test.cents), test.currency, got, test.want)
 		}
+	}
+}
+
+//nolint:paralleltest // AllocsPerRun does not run beside others.
+func TestAppendDecimalAllocatesNothing(t *testing.T) {
+	work := func() { _ = money.Cents(-1234567).AppendDecimal(make([]byte, 0, 32), 3) }
+	if n := testing.AllocsPerRun(100, work); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
@@ -60,7 +84,7 @@ func TestCentsAreJSONIntegers(t *testing.T) {
 	}
 }
 
-// String must not make the database driver send a decimal where the column holds cents.
+// No method may make the database driver send a decimal where the column holds cents.
 func TestCentsAreStoredAsIntegers(t *testing.T) {
 	t.Parallel()
 	types := pgtype.NewMap()

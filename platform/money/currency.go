@@ -2,7 +2,11 @@ package money
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/bojanz/currency"
 )
 
 // Currency is an ISO 4217 code in lower case, such as usd; the form the service stores and answers with.
@@ -11,6 +15,25 @@ type Currency string
 // ErrCurrency is returned for a text that is not the code of a currency in circulation.
 var ErrCurrency = errors.New("money: not an active ISO 4217 currency code")
 
+// notHeld are codes of ISO 4217 that no bank account can hold: funds and units of account.
+const notHeld = "BOV CHE CHW CLF COU MXV USN UYI UYW XAD"
+
+// currencies are the codes in circulation, in lower case, with the places of their decimals.
+var currencies = loadCurrencies()
+
+// loadCurrencies reads the table of the library, which follows ISO 4217 in codes and places. The figures of
+// golang.org/x/text do not: they are those of CLDR for display, 0 places for the Colombian peso, and they lack the
+// newest codes (ADR 13).
+func loadCurrencies() map[Currency]int {
+	places := make(map[Currency]int)
+	for _, code := range currency.GetCurrencyCodes() {
+		if digits, known := currency.GetDigits(code); known && !strings.Contains(notHeld, code) {
+			places[Currency(strings.ToLower(code))] = int(digits)
+		}
+	}
+	return places
+}
+
 // ParseCurrency lower-cases a code and checks that it is active. Codes of metals, funds and units of account, and of currencies
 // that were withdrawn, are refused with ErrCurrency: no bank account can hold them.
 func ParseCurrency(s string) (Currency, error) {
@@ -18,11 +41,14 @@ func ParseCurrency(s string) (Currency, error) {
 		return "", ErrCurrency
 	}
 	currency := Currency(strings.ToLower(s))
-	if _, known := minorDigits[currency]; !known {
+	if _, known := currencies[currency]; !known {
 		return "", ErrCurrency
 	}
 	return currency, nil
 }
+
+// Currencies lists the codes that ParseCurrency takes, in order.
+func Currencies() []Currency { return slices.Sorted(maps.Keys(currencies)) }
 
 // Code is the code in upper case, as people and bank files write it.
 func (c Currency) Code() string {
@@ -32,29 +58,8 @@ func (c Currency) Code() string {
 // MinorDigits is how many decimal digits the smallest unit has: 2 for most, 0 for the yen, 3 for the Kuwaiti dinar. An unknown
 // currency counts as having 2.
 func (c Currency) MinorDigits() int {
-	if digits, known := minorDigits[c]; known {
+	if digits, known := currencies[c]; known {
 		return digits
 	}
 	return 2
-}
-
-// minorDigits lists the active national and supranational currencies of ISO 4217.
-var minorDigits = digitsByCurrency(map[int]string{
-	0: `bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf`,
-	2: `aed afn all amd aoa ars aud awg azn bam bbd bdt bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf cny cop crc cup cve czk
-		dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gtq gyd hkd hnl htg huf idr ils inr irr jmd kes kgs khr kpw kyd
-		kzt lak lbp lkr lrd lsl mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd pab pen pgk php
-		pkr pln qar ron rsd rub sar sbd scr sdg sek sgd shp sle sos srd ssp stn svc syp szl thb tjs tmt top try ttd twd tzs uah
-		usd uyu uzs ved ves wst xcd xcg yer zar zmw zwg`,
-	3: `bhd iqd jod kwd lyd omr tnd`,
-})
-
-func digitsByCurrency(codes map[int]string) map[Currency]int {
-	byCurrency := make(map[Currency]int)
-	for digits, list := range codes {
-		for code := range strings.FieldsSeq(list) {
-			byCurrency[Currency(code)] = digits
-		}
-	}
-	return byCurrency
 }

@@ -61,11 +61,27 @@ func TestParseCurrency(t *testing.T) {
 			t.Errorf("%q: got %q with %d digits, %v", text, currency, currency.MinorDigits(), err)
 		}
 	}
+	// Where CLDR shows fewer places than ISO 4217 has, money is kept with those of ISO 4217.
+	for code, digits := range map[string]int{
+		"krw": 0, "clp": 0, "ugx": 0, "vnd": 0, "xof": 0, "cop": 2, "idr": 2, "mga": 2, "rsd": 2, "huf": 2, "twd": 2,
+		"bhd": 3, "iqd": 3, "jod": 3, "lyd": 3, "omr": 3, "sle": 2, "ves": 2, "zwg": 2,
+	} {
+		currency, err := money.ParseCurrency(code)
+		if err != nil || currency.MinorDigits() != digits {
+			t.Errorf("%s: got %d digits, %v", code, currency.MinorDigits(), err)
+		}
+	}
+	if n := len(money.Currencies()); n != 155 {
+		t.Errorf("%d currencies: look at what the new table of ISO 4217 adds, a fund is no currency", n)
+	}
 	if currency, err := money.ParseCurrency("USD"); err != nil || currency != "usd" || currency.Code() != "USD" {
 		t.Errorf("got %q, %v", currency, err)
 	}
 	// Unknown, withdrawn, metal, test code, no currency, and texts that only look alike; the Kelvin sign lower-cases to k.
-	for _, text := range []string{"", "us", "usdd", " usd", "us ", "zzz", "dem", "hrk", "xau", "xts", "xxx", "€", "\u212aes", "\u212a"} {
+	for _, text := range []string{
+		"", "us", "usdd", " usd", "us ", "zzz", "dem", "hrk", "xau", "clf", "usn", "che", "bgn", "xts", "xxx", "€",
+		"\u212aes", "\u212a",
+	} {
 		if currency, err := money.ParseCurrency(text); !errors.Is(err, money.ErrCurrency) {
 			t.Errorf("%q: got %q, %v", text, currency, err)
 		}

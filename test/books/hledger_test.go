@@ -15,6 +15,7 @@ import (
 
 	"stayledger/domain/setup/demo"
 	"stayledger/platform/day"
+	"stayledger/platform/money"
 )
 
 // needHledger fails where the program is missing: books that only we have added up are not checked.
@@ -78,7 +79,10 @@ func (x *team) writeJournal(all []entry) string {
 			if !known {
 				x.t.Fatalf("an entry is on account %s, which the chart does not show", e.Account.ID)
 			}
-			fmt.Fprintf(&out, "    %s  %s %s  ; ledger:%s, party:%s, ref:%s\n", a.name(), strings.ToUpper(e.Currency), decimal(e.CentTotal), e.Ledger, e.Party,
+			unit := money.Currency(e.Currency)
+			amount := money.Cents(e.CentTotal).Decimal(unit)
+			fmt.Fprintf(&out, "    %s  %s %s  ; ledger:%s, party:%s, ref:%s\n",
+				a.name(), unit.Code(), amount, e.Ledger, e.Party,
 				strings.ReplaceAll(e.UniqueRef, ",", " "))
 		}
 	}
@@ -87,15 +91,6 @@ func (x *team) writeJournal(all []entry) string {
 		x.t.Fatal(err)
 	}
 	return file
-}
-
-// decimal writes cents with two decimals, without a detour over floating point.
-func decimal(cents int64) string {
-	sign := ""
-	if cents < 0 {
-		sign, cents = "-", -cents
-	}
-	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
 }
 
 // centsOf reads what hledger prints.

@@ -103,7 +103,7 @@ func written(postings []ledger.Posting) string {
 		for k := range p.Lines {
 			l := &p.Lines[k]
 			party := map[ledger.Party]string{ledger.Owners: "o", ledger.Manager: "m"}[l.Party]
-			fmt.Fprintf(&b, " %s%s %s", codeOf(l.AccountID), party, l.CentTotal)
+			fmt.Fprintf(&b, " %s%s %s", codeOf(l.AccountID), party, l.CentTotal.Decimal("usd"))
 		}
 		b.WriteString("\n")
 	}
@@ -147,7 +147,7 @@ func TestExampleA(t *testing.T) {
 		2026-01-29: 5110o 150.00 4110m -150.00
 		2026-01-29: 5120o 37.96 4120m -37.96`)
 	if net := ownersNet(postings)[id.ID{0x0a}]; net != 76_204 {
-		t.Errorf("owner net %s", net)
+		t.Errorf("owner net %d", net)
 	}
 	revenue := postings[0].Lines[0]
 	if revenue.Trigger != ledger.TriggerReservation || revenue.ReservationID != (id.ID{0xe5}) || revenue.ListingID != (id.ID{0x11}) {
@@ -175,10 +175,10 @@ func TestExampleB(t *testing.T) {
 		2026-02-01: 5120o 15.18 4120m -15.18`)
 	january := slices.DeleteFunc(slices.Clone(postings), func(p ledger.Posting) bool { return p.TxnAt.Month() != date(t, "2026-01-01").Month() })
 	if net := ownersNet(january)[id.ID{0x0a}]; net != 45_722 {
-		t.Errorf("owner net of January %s", net)
+		t.Errorf("owner net of January %d", net)
 	}
 	if net := ownersNet(postings)[id.ID{0x0a}]; net != 76_204 {
-		t.Errorf("owner net %s", net)
+		t.Errorf("owner net %d", net)
 	}
 }
 
@@ -360,11 +360,11 @@ func TestJournalProperties(t *testing.T) {
 		zero := id.ID{}.String()
 		for i, l := range in.Reservation.Lines {
 			if got := byRef[zero+"line:"+strconv.Itoa(i)]; got != -l.Amount {
-				r.Fatalf("line %d of %s is posted as %s", i, l.Amount, got)
+				r.Fatalf("line %d of %d is posted as %d", i, l.Amount, got)
 			}
 		}
 		if flat := byRef[in.Fees[0].Fee.ID.String()+"debit"]; flat != 1_001 {
-			r.Fatalf("the nights of the flat fee add up to %s", flat)
+			r.Fatalf("the nights of the flat fee add up to %d", flat)
 		}
 	})
 }

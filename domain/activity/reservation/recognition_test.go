@@ -232,7 +232,7 @@ func TestConditionsSeeLinesAndAdjustments(t *testing.T) {
 	for value, charged := range map[money.Cents]bool{100_000: true, 100_001: false} {
 		in.Fees[0].Fee.AccountTotalConditions = []fee.Condition{{AccountID: chart("4000"), Operator: fee.Above, CentValue: value}}
 		if got := reservation.Journal(in).Charges[0].InactiveReason == ""; got != charged {
-			t.Errorf("above %s: charged %v", value, got)
+			t.Errorf("above %d: charged %v", value, got)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestDeferralNetsToZero(t *testing.T) {
 			recognized(mappingOf("tax", "2100", ledger.NoParty), rapid.SampledFrom(recognitions).Draw(r, "tax")))
 		deferred := balances()
 		if deferred["2010"] != 0 {
-			r.Fatalf("%s stays deferred", deferred["2010"])
+			r.Fatalf("%d stays deferred", deferred["2010"])
 		}
 		delete(deferred, "2010")
 		for _, m := range []map[string]money.Cents{plain, deferred} {

@@ -92,7 +92,8 @@ func told(postings []ledger.Posting) []string {
 	var out []string
 	for _, p := range postings {
 		for _, l := range p.Lines {
-			out = append(out, fmt.Sprintf("%s %s %s%s %s", p.TxnAt, p.Ledger, accounts[l.AccountID], parties[l.Party], l.CentTotal))
+			account, amount := accounts[l.AccountID]+parties[l.Party], l.CentTotal.Decimal("usd")
+			out = append(out, fmt.Sprintf("%s %s %s %s", p.TxnAt, p.Ledger, account, amount))
 		}
 	}
 	return out
@@ -450,7 +451,7 @@ func TestLedgersEliminate(t *testing.T) {
 		}
 		for at, cents := range owed {
 			if cents != 0 {
-				t.Fatalf("on %s the ledgers owe each other %s:\n%s", at, cents, strings.Join(told(got), "\n"))
+				t.Fatalf("on %s the ledgers owe each other %d:\n%s", at, cents, strings.Join(told(got), "\n"))
 			}
 		}
 	})

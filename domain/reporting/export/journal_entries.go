@@ -83,6 +83,11 @@ func entryOf(name string, kind csv.Kind, sql string) entryCell {
 	return entryCell{sqlColumn: sqlColumn{csv.Column{Name: name, Kind: kind}, sql}}
 }
 
+func (c entryCell) hidden() entryCell {
+	c.sqlColumn = c.sqlColumn.hidden()
+	return c
+}
+
 func (c entryCell) named(query string) entryCell {
 	c.names = query
 	return c

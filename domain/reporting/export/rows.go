@@ -27,13 +27,24 @@ type goColumn[T any] struct {
 }
 
 // named is a column of either sort.
-type named interface{ name() string }
+type named[C any] interface {
+	name() string
+	kind() csv.Kind
+	// hidden returns the column as one that is read and not written.
+	hidden() C
+}
 
 func (c sqlColumn) name() string   { return c.Name }
 func (c goColumn[T]) name() string { return c.Name }
 
+func (c sqlColumn) kind() csv.Kind   { return c.Kind }
+func (c goColumn[T]) kind() csv.Kind { return c.Kind }
+
+func (c sqlColumn) hidden() sqlColumn     { c.Hidden = true; return c }
+func (c goColumn[T]) hidden() goColumn[T] { c.Hidden = true; return c }
+
 // namesOf lists the columns in their own order, for the Enum of a selector's column type.
-func namesOf[C named](columns []C) []string {
+func namesOf[C named[C]](columns []C) []string {
 	names := make([]string, len(columns))
 	for i := range columns {
 		names[i] = columns[i].name()
@@ -41,18 +52,30 @@ func namesOf[C named](columns []C) []string {
 	return names
 }
 
-// chosen are the columns that a selector names, in its order; all when it names none.
-func chosen[C named, N ~string](columns []C, names []N) []C {
+// chosen returns the columns that a selector names, in its order; all when it names none. Amounts bring the currency,
+// which says how many places they have, as a hidden column when the selector does not name it.
+func chosen[C named[C], N ~string](columns []C, names []N) []C {
 	if len(names) == 0 {
 		return columns
 	}
-	out := make([]C, 0, len(names))
+	out := make([]C, 0, len(names)+1)
 	for _, n := range names {
 		if i := slices.IndexFunc(columns, func(c C) bool { return c.name() == string(n) }); i >= 0 {
 			out = append(out, columns[i])
 		}
 	}
-	return out
+	return withCurrency(out, columns)
+}
+
+// withCurrency adds the currency of all columns to some of them, hidden, when there are amounts among these and no
+// currency.
+func withCurrency[C named[C]](some, all []C) []C {
+	isOf := func(kind csv.Kind) func(C) bool { return func(c C) bool { return c.kind() == kind } }
+	currency := slices.IndexFunc(all, isOf(csv.Currency))
+	if currency < 0 || !slices.ContainsFunc(some, isOf(csv.Amount)) || slices.ContainsFunc(some, isOf(csv.Currency)) {
+		return some
+	}
+	return append(slices.Clip(some), all[currency].hidden())
 }
 
 // countRows sizes up a CSV that has a row for each row of a query, which is one of the team.

@@ -129,11 +129,14 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 	for _, name := range s.Columns {
 		if name == layoutColumns {
 			out = append(out, laid...)
-		} else {
-			out = append(out, chosen(ownedColumns, []ownedColumn{name})...)
+			continue
+		}
+		isNamed := func(c goColumn[ownedRow]) bool { return c.Name == string(name) }
+		if i := slices.IndexFunc(ownedColumns, isNamed); i >= 0 {
+			out = append(out, ownedColumns[i])
 		}
 	}
-	return out
+	return withCurrency(out, ownedColumns)
 }
 
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals

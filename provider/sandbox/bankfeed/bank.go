@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
+
+	"stayledger/platform/money"
 )
 
 // Institution is a bank. Every item that is linked at it gets accounts like its own.
@@ -122,6 +125,9 @@ type account struct {
 	closed bool
 }
 
+// places is how many decimals the account's money has; a unit that is no currency has two here.
+func (a *account) places() int { return money.Currency(strings.ToLower(a.of.Currency)).MinorDigits() }
+
 // entry says that a row changed. It counts while it is the row's last.
 type entry struct{ row *row }
 
@@ -187,7 +193,7 @@ func (i *item) balance(a *account) json.Number {
 	} else if out != nil {
 		sum.Sub(sum, out)
 	}
-	return json.Number(sum.FloatString(2))
+	return json.Number(sum.FloatString(a.places()))
 }
 
 // reckon adds up what went out of each account.

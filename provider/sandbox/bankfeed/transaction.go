@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"stayledger/platform/money"
 )
 
 // ErrUnknown means that the sandbox has no such thing.
@@ -282,13 +284,12 @@ func (s *Server) history(a *account, days int, now time.Time) []Transaction {
 	count := *s.settings.History
 	rows := make([]Transaction, count)
 	for n := range rows {
-		cents := 500 + (n*3571)%90000
-		sign := ""
+		cents := money.Cents(500 + (n*3571)%90000)
 		if n%4 == 2 {
-			sign, cents = "-", cents*3
+			cents *= -3
 		}
 		t := Transaction{
-			AccountID: a.id, Amount: json.Number(fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)), Name: names[n%len(names)],
+			AccountID: a.id, Amount: json.Number(cents.AppendDecimal(nil, a.places())), Name: names[n%len(names)],
 			Date: now.AddDate(0, 0, -(days-1)+n*(days-1)/max(count-1, 1)).Format(dayForm),
 		}
 		rows[n] = t.whole(a, now)
