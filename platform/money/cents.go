@@ -4,10 +4,7 @@
 // up to the amount again, because a cent lost in a split is a trust account that does not reconcile.
 package money
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is the
 // cent, for the yen it is the yen. The currency itself is kept beside the amount.
@@ -53,37 +50,6 @@ func (c Cents) AppendDecimal(b []byte, places int) []byte {
 	b = append(b, digits[:point]...)
 	b = append(b, '.')
 	return append(b, digits[point:]...)
-}
-
-// decimal writes the amount with the given number of minor digits and separators.
-func (c Cents) decimal(minorDigits int, group, point string) string {
-	digits := strconv.FormatUint(c.magnitude(), 10)
-	for len(digits) <= minorDigits {
-		digits = "0" + digits
-	}
-	whole, fraction := digits[:len(digits)-minorDigits], digits[len(digits)-minorDigits:]
-	text := groupThousands(whole, group)
-	if minorDigits > 0 {
-		text += point + fraction
-	}
-	if c < 0 {
-		return "-" + text
-	}
-	return text
-}
-
-func groupThousands(whole, separator string) string {
-	if separator == "" {
-		return whole
-	}
-	first := (len(whole)-1)%3 + 1
-	var text strings.Builder
-	text.WriteString(whole[:first])
-	for at := first; at < len(whole); at += 3 {
-		text.WriteString(separator)
-		text.WriteString(whole[at : at+3])
-	}
-	return text.String()
 }
 
 // magnitude is the absolute value. Unsigned, because the smallest int64 has no positive counterpart.

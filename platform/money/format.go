@@ -1,72 +1,79 @@
 package money
 
-import "strings"
+import (
+	"strings"
+	"unicode"
 
-const (
-	noBreakSpace       = "\u00a0"
-	narrowNoBreakSpace = "\u202f"
+	"github.com/bojanz/currency"
+	xcurrency "golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
-// layout is how a locale writes an amount.
-type layout struct {
-	group, point string
-	// prefix puts the currency before the digits.
-	prefix bool
-	// spaced keeps a prefixed symbol apart from the digits. A code is always apart, and so is a suffix.
-	spaced bool
+// Format writes the amount for people as CLDR does for the locale, with the decimals its currency has: -$1,234.50 in
+// en, -1.234,50 € in de, CHF-1'234.50 in de-CH, ₹12,34,567.00 in en-IN.
+//
+// Locale is a language tag such as en, de-AT or fr_CA. An unknown region counts as the language alone, an unknown
+// language as en. So does a locale that has digits of its own: the dates and numbers around an amount have Latin digits, and of
+// such a locale only the patterns for its own digits are known.
+//
+// Currency is a code in any case. An unknown one has 2 decimals and is shown as its code; an empty one leaves the
+// number alone.
+func (c Cents) Format(code, locale string) string {
+	text := c.formatIn(Currency(strings.ToLower(code)), language.Make(locale))
+	if strings.ContainsFunc(text, isForeignDigit) {
+		return c.formatIn(Currency(strings.ToLower(code)), language.English)
+	}
+	return text
 }
 
-var layouts = map[string]layout{
-	"en":    {group: ",", point: ".", prefix: true},
-	"de":    {group: ".", point: ","},
-	"fr":    {group: narrowNoBreakSpace, point: ","},
-	"es":    {group: ".", point: ","},
-	"it":    {group: ".", point: ","},
-	"pt":    {group: ".", point: ",", prefix: true, spaced: true},
-	"pt-pt": {group: noBreakSpace, point: ","},
-	"nl":    {group: ".", point: ",", prefix: true, spaced: true},
-}
+func (c Cents) formatIn(code Currency, tag language.Tag) string {
+	formatter := currency.NewFormatter(libraryLocale(tag))
+	shown := code.Code()
 
-// symbols has only the signs a reader of any of the locales takes for one currency. The others are shown by code.
-var symbols = map[Currency]string{
-	"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥", "cad": "CA$", "aud": "A$", "nzd": "NZ$", "mxn": "MX$", "brl": "R$",
-	"inr": "₹", "ils": "₪", "krw": "₩", "php": "₱", "vnd": "₫",
-}
-
-// Format writes the amount for people, with the decimals its currency has: -$1,234.50 in en, -1.234,50 € in de. The sign comes
-// first in every locale. Locale is a language tag such as en, de-AT or fr_CA; only its language counts, except for pt-PT, and one
-// without a layout of its own is written as en. Currency is a code in any case; an empty one leaves the number alone.
-func (c Cents) Format(currency, locale string) string {
-	layout := layoutOf(locale)
-	code := Currency(strings.ToLower(currency))
-	number := c.decimal(code.MinorDigits(), layout.group, layout.point)
+	// The library formats known currencies only, so an unknown one borrows the places of the dollar.
+	if _, known := currencies[code]; !known {
+		formatter.SymbolMap["USD"] = shown
+		shown = "USD"
+	} else if isShownAsCode(shown, tag) {
+		formatter.SymbolMap[shown] = shown
+	}
 	if code == "" {
-		return number
+		formatter.CurrencyDisplay = currency.DisplayNone
 	}
-	symbol, known := symbols[code]
-	if !known {
-		symbol = code.Code()
+	amount, err := currency.NewAmountFromInt64(int64(c), shown)
+	if err != nil {
+		return c.Decimal(code) // not reached: the code is known
 	}
-	if !layout.prefix {
-		return number + noBreakSpace + symbol
-	}
-	if layout.spaced || !known {
-		symbol += noBreakSpace
-	}
-	if positive, negative := strings.CutPrefix(number, "-"); negative {
-		return "-" + symbol + positive
-	}
-	return symbol + number
+
+	// Without its currency a pattern may leave the space before it.
+	return strings.TrimRight(formatter.Format(amount), "\u00a0\u200f")
 }
 
-func layoutOf(locale string) layout {
-	tag := strings.ToLower(strings.ReplaceAll(locale, "_", "-"))
-	if exact, found := layouts[tag]; found {
-		return exact
+// isShownAsCode reports whether CLDR has the code itself as the sign of a currency in the locale. The library leaves
+// such signs out and takes the English one, so that a dollar in Mexico would be shown as $, which is the peso there. The
+// currency of the region has its own sign in any case.
+func isShownAsCode(code string, tag language.Tag) bool {
+	region, _ := tag.Region()
+	if own, _ := currency.ForCountryCode(region.String()); own == code {
+		return false
 	}
-	language, _, _ := strings.Cut(tag, "-")
-	if byLanguage, found := layouts[language]; found {
-		return byLanguage
-	}
-	return layouts["en"]
+	unit, err := xcurrency.ParseISO(code)
+	return err == nil && message.NewPrinter(tag).Sprint(xcurrency.Symbol(unit)) == code
 }
+
+// libraryLocale gives language, script and region of a tag as the library takes them. Extensions, such as that for a
+// calendar, do not count.
+func libraryLocale(tag language.Tag) currency.Locale {
+	base, script, region := tag.Raw()
+	locale := currency.Locale{Language: base.String()}
+	if s := script.String(); s != "Zzzz" {
+		locale.Script = s
+	}
+	if r := region.String(); r != "ZZ" {
+		locale.Territory = r
+	}
+	return locale
+}
+
+func isForeignDigit(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }

@@ -94,7 +94,12 @@ func TestMonths(t *testing.T) {
 // A point that groups thousands elsewhere would make 33.333% thirty-three thousand.
 func TestPercentagesFollowTheLocale(t *testing.T) {
 	t.Parallel()
-	for locale, want := range map[string]string{"en-US": "33.333%", "de-DE": "33,333\u00a0%", "fr-CA": "33,333\u00a0%", "it": "33,333%", "ja-JP": "33.333%"} {
+	for locale, want := range map[string]string{
+		"en-US": "33.333%", "de-DE": "33,333\u00a0%", "fr-CA": "33,333\u00a0%", "it": "33,333%", "ja-JP": "33.333%",
+		"es-MX": "33.333\u00a0%", "es-ES": "33,333\u00a0%", "de-CH": "33.333%",
+		"sv-SE": "33,333\u00a0%", "da": "33,333\u00a0%",
+		"pl": "33,333%", "fr-CH": "33,333%", "tr": "%33,333", "ar-EG": "33.333%", "xx": "33.333%",
+	} {
 		doc := sampleStatement()
 		doc.Locale, doc.Owners[0].SplitPercent = locale, "33.333%"
 		doc.Tables = []document.ReportTable{{

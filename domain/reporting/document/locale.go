@@ -1,9 +1,14 @@
 package document
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
 
 	"stayledger/platform/money"
 )
@@ -123,16 +128,33 @@ func ShortMonthText(date, locale string) string {
 	return parsed.Format(withoutDay.Replace(dateLayout(localeTag(locale))))
 }
 
-// percentText writes a percentage such as 12.5% with the decimal sign of the locale.
+// percentText writes a percentage such as 12.5% as CLDR does for the locale, in Latin digits as amounts are. What is no
+// percentage stays as it is.
 func percentText(percentage, tag string) string {
-	if strings.ContainsRune(amountText(150, "usd", tag), ',') {
-		percentage = strings.Replace(percentage, ".", ",", 1)
+	figure, isPercentage := strings.CutSuffix(percentage, "%")
+	value, err := strconv.ParseFloat(figure, 64)
+	if !isPercentage || err != nil {
+		return percentage
 	}
-	switch language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language {
-	case "de", "es", "fr":
-		percentage = strings.Replace(percentage, "%", "\u00a0%", 1)
+
+	// As many decimals as were given: a share of 12.50% stays one.
+	_, decimals, _ := strings.Cut(figure, ".")
+	shown := number.Percent(value/100, number.Scale(len(decimals)), number.NoSeparator())
+
+	text := message.NewPrinter(language.Make(tag)).Sprint(shown)
+	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }) {
+		text = message.NewPrinter(language.English).Sprint(shown)
 	}
-	return percentage
+	text = strings.Map(withoutMarks, text)
+	return figureSigns.Replace(text)
+}
+
+// withoutMarks drops the marks of direction, which fonts do not have.
+func withoutMarks(r rune) rune {
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }
 
 // AmountText writes a figure that stands alone as documents do, with its currency.
