@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 	"stayledger/test/world"
 )
 
@@ -145,7 +146,7 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 		// The bank's side as a journal of its own: opening, records, and the items that the service lists.
 		side := "commodity USD 1000.00\n\n2026-02-01 opening\n  bank:statement  USD 1000.00\n  rest\n"
 		for _, m := range movements {
-			side += fmt.Sprintf("\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, decimal(m.cents))
+			side += fmt.Sprintf("\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, money.Cents(m.cents).Decimal("usd"))
 		}
 		items := x.Get(path + "/reconciling-items?limit=250&date=" + date).Want(200)
 		for i := range items.Len("data") {
@@ -153,7 +154,7 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 			if kind := items.String("data." + strconv.Itoa(i) + ".kind"); kind == "atBankNotInBooks" || kind == "inTransitAtOpening" {
 				cents = -cents
 			}
-			side += fmt.Sprintf("\n%s item\n  bank:items  USD %s\n  rest\n", date, decimal(cents))
+			side += fmt.Sprintf("\n%s item\n  bank:items  USD %s\n  rest\n", date, money.Cents(cents).Decimal("usd"))
 		}
 		file := filepath.Join(t.TempDir(), "bank.journal")
 		if err := os.WriteFile(file, []byte(side), 0o600); err != nil {

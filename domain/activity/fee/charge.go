@@ -15,6 +15,8 @@ type Stay struct {
 	Account func(accountID id.ID) money.Cents
 	// Channel is the booking platform.
 	Channel string
+	// Currency is that of the stay's money.
+	Currency string
 	// Status is that of the reservation: booked, canceled or inactive.
 	Status    string
 	OwnerStay bool
@@ -32,6 +34,8 @@ const (
 	OwnerStay          = "ownerStay"
 	ChannelNotIncluded = "channelNotIncluded"
 	ConditionNotMet    = "conditionNotMet"
+	// OtherCurrency says that the fee names amounts, a flat rate or a condition, and the stay is in another currency than they.
+	OtherCurrency = "currencyMismatch"
 )
 
 // Charge is what a subscription comes to on a stay, or why it comes to nothing.
@@ -82,7 +86,7 @@ func (c *charging) charge(i int) *Charge {
 	}
 	c.progress[i] = underway
 	defer func() { c.progress[i] = done }()
-	*out = Charge{Subscription: s, InactiveReason: s.Fee.inactive(c.stay)}
+	*out = Charge{Subscription: s, InactiveReason: s.inactive(c.stay)}
 	if out.InactiveReason != "" {
 		return out
 	}
@@ -101,6 +105,16 @@ func (c *charging) fee(feeID id.ID) money.Cents {
 		}
 	}
 	return 0
+}
+
+// inactive returns why the fee is not charged on a stay, or "". A fee without a currency of its own is in that of the stay.
+func (s *Subscription) inactive(stay *Stay) string {
+	namesAmounts := s.Fee.RateType == Flat || len(s.Fee.AccountTotalConditions) > 0
+	if namesAmounts && s.Currency != "" && stay.Currency != "" && s.Currency != stay.Currency {
+		return OtherCurrency
+	}
+
+	return s.Fee.inactive(stay)
 }
 
 // inactive says why the fee is not charged on a stay; empty means that it is.

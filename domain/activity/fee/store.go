@@ -72,15 +72,24 @@ func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 
 // Subscribed are the active fees of listings with their listing periods, in the order in which the fees were made, by listing.
 func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
-	periods, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
+	type row struct {
+		Period
+		ListingCurrency string
+	}
+	rows, err := db.Select[row](ctx, tx, `select `+periodColumns+`, l.default_currency as listing_currency from `+periodTables+`
+		join listing l on l.team_id = p.team_id and l.id = p.listing_id
 		where p.team_id = @team and p.listing_id = any(@listings) and f.status = 'active'
 		order by p.fee_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "listings": listingIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read subscriptions: %w", err)
 	}
 	out := map[id.ID][]Subscription{}
-	if len(periods) == 0 {
+	if len(rows) == 0 {
 		return out, nil
+	}
+	periods := make([]Period, len(rows))
+	for i := range rows {
+		periods[i] = rows[i].Period
 	}
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' and f.id = any(@fees)`,
 		db.Args{"team": tx.Team, "fees": feesOf(periods)})
@@ -104,7 +113,9 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 		if f.fee == nil {
 			continue // archived between the two reads
 		}
-		out[periods[i].ListingID] = append(out[periods[i].ListingID], subscription(*f.fee, f.formula, periods[i]))
+		s := subscription(*f.fee, f.formula, periods[i])
+		s.Currency = rows[i].ListingCurrency
+		out[periods[i].ListingID] = append(out[periods[i].ListingID], s)
 	}
 	return out, nil
 }

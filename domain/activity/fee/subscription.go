@@ -13,8 +13,10 @@ type Subscription struct {
 	Fee    Fee
 	Period Period
 	// Rate is the period's own rate, else the fee's.
-	Rate    int64
-	formula Formula
+	Rate int64
+	// Currency is that of the listing, which amounts of the fee are in; empty where it is not known.
+	Currency string
+	formula  Formula
 }
 
 // NewSubscription joins a fee with a listing period. It fails when the fee's formula is no formula, which no stored one is.

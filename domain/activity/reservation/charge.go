@@ -20,7 +20,7 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	return &fee.Stay{
 		Line:    in.named,
 		Account: func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
-		Channel: deref(r.BookingPlatform), Status: string(r.Status), OwnerStay: r.Type == OwnerStay, Nights: r.Nights(),
+		Channel: deref(r.BookingPlatform), Currency: r.Currency, Status: string(r.Status), OwnerStay: r.Type == OwnerStay, Nights: r.Nights(),
 		At: in.segments(in.recognition())[0].at,
 	}
 }

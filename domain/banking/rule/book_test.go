@@ -179,7 +179,7 @@ func TestAnOwnersBillFromItsPayment(t *testing.T) {
 	// What the bank moves is the bill, whatever the owner is charged.
 	line := transaction.Line{Amount: 10000, AppliedAmount: &transaction.Applied{TaxBehavior: excluded, TaxPayee: transaction.TaxToAuthority, TaxAmount: 1500}}
 	if line.Payable() != 10000 {
-		t.Errorf("a line of 100.00 moves %s", line.Payable())
+		t.Errorf("a line of 100.00 moves %d", line.Payable())
 	}
 
 	r.UsePriorMonthEnd, r.DescriptionOverride, r.Mode = true, nil, rule.Suggest
@@ -194,7 +194,7 @@ func TestAnOwnersBillFromItsPayment(t *testing.T) {
 	}
 	line = transaction.Line{Amount: 10000, AppliedAmount: &transaction.Applied{TaxBehavior: included, TaxPayee: transaction.TaxToVendor, TaxAmount: 1304}}
 	if line.Payable() != 10000 {
-		t.Errorf("a line of 100.00 with its tax moves %s", line.Payable())
+		t.Errorf("a line of 100.00 with its tax moves %d", line.Payable())
 	}
 }
 

@@ -43,10 +43,11 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 	}
 	// What a saved statement ends with holds all that came before, so only what came after it is added up.
 	rows, err := db.Select[row](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then coalesce(p.reserve, 0)
-			else greatest(0, least(s.reserve, coalesce(p.reserve, 0)) - greatest(0, -b.earned)) end)::bigint as available
+		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+reserveSQL("k.currency")+`
+			else greatest(0, least(s.reserve, `+reserveSQL("k.currency")+`) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
+		join listing l on l.team_id = @team and l.id = p.listing_id
 		left join lateral (
 			select balance_end, reserve, end_at from statement
 			where team_id = @team and ownership_period_id = k.period and currency = k.currency and end_at <= @on order by end_at desc limit 1) s on true

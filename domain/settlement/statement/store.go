@@ -82,10 +82,16 @@ func (r *row) shortRef() string {
 	return r.id().ShortRef()
 }
 
-const rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
+// reserveSQL returns what an ownership period p of a listing l holds back of a chain in a currency. A reserve is an amount in the listing's
+// currency: a chain in another has none.
+func reserveSQL(currency string) string {
+	return `case when ` + currency + ` = l.default_currency then coalesce(p.reserve, 0) else 0 end`
+}
+
+var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
 	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
-	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, p.reserve, 0) as reserve,
+	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, ` + reserveSQL("g.currency") + `) as reserve,
 	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
 	coalesce(g.imported, false) as imported, g.published_at,
 	(select statement_start_at from team where id = @team) as statements_from`
