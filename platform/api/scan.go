@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -137,7 +138,34 @@ func (s *scanner) escape() (nul bool, err error) {
 		return false, errSyntax
 	}
 	s.at += 4
+	switch {
+	case utf16.IsSurrogate(rune(code)) && code >= lowSurrogates:
+		return false, errUTF8
+	case utf16.IsSurrogate(rune(code)):
+		return false, s.lowSurrogate()
+	}
+
 	return code == 0, nil
+}
+
+// lowSurrogates is the first code of the second halves of pairs.
+const lowSurrogates = 0xDC00
+
+// lowSurrogate passes over the second half of a pair. It fails with errUTF8 when there is none: half a character is no text, and would be
+// stored as another one.
+func (s *scanner) lowSurrogate() error {
+	rest := s.text[s.at+1:]
+	if len(rest) < len(`\u0000`) || rest[0] != '\\' || rest[1] != 'u' {
+		return errUTF8
+	}
+
+	code, err := strconv.ParseUint(string(rest[2:6]), 16, 16)
+	if err != nil || !utf16.IsSurrogate(rune(code)) || code < lowSurrogates {
+		return errUTF8
+	}
+	s.at += len(`\u0000`)
+
+	return nil
 }
 
 // number passes over a number and gives its text.

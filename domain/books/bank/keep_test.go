@@ -2,6 +2,7 @@ package bank_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -132,6 +133,9 @@ func TestWhatABatchRefuses(t *testing.T) {
 	} {
 		w.Post(batch, object{"data": list{w.movement(7), test.item}}).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, "data.1."+test.field)
 	}
+	half := strings.Replace(`{"data":[{"accountId":"A","date":"2026-02-10","amount":1,"description":"x\ud800y"}]}`, "A", w.accounts["1000"].String(), 1)
+	w.Post(batch, json.RawMessage(half)).WantError(apierr.CodeBadRequest, "")
+	w.Post(batch, json.RawMessage(strings.Replace(half, `\ud800`, `\ud83d\u0041`, 1))).WantError(apierr.CodeBadRequest, "")
 	many := make(list, 1001)
 	for i := range many {
 		many[i] = w.movement(1)

@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"stayledger/domain/record/audit"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // chunkLines bounds the lines that one round of Replace carries, so that a refresh of a whole team stays within a statement's reach.
@@ -232,6 +234,7 @@ func (p *Posting) equal(o *Posting) bool {
 // decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that holds it.
 func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
+	f.moved = f.movedAtBanks(gone, added)
 	for _, postings := range [][]Posting{gone, added} {
 		for i := range postings {
 			p := &postings[i]
@@ -253,6 +256,42 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 		}
 	}
 	return skipped, nil
+}
+
+// bankLeg is where and when money moves at a bank.
+type bankLeg struct {
+	source, account id.ID
+	ledger          Ledger
+	status          Status
+	currency        string
+	at              day.Day
+}
+
+// movedAtBanks returns the sources that move other money at a bank than before: another amount, account, day or currency. Of one that does
+// not, bank records keep what they stand for, whatever else of it changes.
+func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
+	sums := map[bankLeg]money.Cents{}
+	count := func(postings []Posting, sign money.Cents) {
+		for i := range postings {
+			p := &postings[i]
+			for k := range p.Lines {
+				if l := &p.Lines[k]; f.banks[l.AccountID] {
+					sums[bankLeg{p.SourceID, l.AccountID, p.Ledger, p.Status, p.Currency, p.TxnAt}] += sign * l.CentTotal
+				}
+			}
+		}
+	}
+	count(gone, -1)
+	count(added, 1)
+
+	moved := map[id.ID]bool{}
+	for leg, cents := range sums {
+		if cents != 0 {
+			moved[leg.source] = true
+		}
+	}
+
+	return moved
 }
 
 // touched is a posting as the lock decision sees it.
@@ -279,7 +318,7 @@ func (f *facts) touched(p *Posting) Touched {
 			}
 		}
 	}
-	if banked {
+	if banked && f.moved[p.SourceID] {
 		for _, record := range f.over[p.SourceID] {
 			t.Reconciled = append(t.Reconciled, record.ID)
 		}

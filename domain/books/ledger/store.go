@@ -175,6 +175,7 @@ type facts struct {
 	over    map[id.ID][]holder // by ownership period, or transaction
 	saved   map[id.ID]day.Day  // of the statements that postings were attached to when they were read, those that still are, with their last day
 	banks   map[id.ID]bool
+	moved   map[id.ID]bool // the sources that move other money at a bank than before
 }
 
 // factsOf reads the facts for postings that are to be added or removed, after it has shared the locks of all periods that the sources post to: a
