@@ -19,7 +19,7 @@ import (
 // Form is a US information return.
 type Form string
 
-// The forms: what was collected for owners as rent, and what vendors were paid for their work.
+// The forms: what was collected for owners as rent, and what contacts, vendors or owners, were paid for their work by expenses.
 const (
 	FormMISC Form = "1099-MISC"
 	FormNEC  Form = "1099-NEC"
@@ -65,7 +65,7 @@ type InformationReturn struct {
 	CompanyType   *contact.CompanyType `json:"companyType"`
 	TaxIdentifier *string              `json:"taxIdentifier" doc:"Masked; null while none is known."`
 	Address       *contact.Address     `json:"address"`
-	Amount        money.Cents          `json:"amount" doc:"Owners: gross rents that the manager collected in the year, before fees and expenses, whatever was paid out. Vendors: what was paid in the year."`
+	Amount        money.Cents          `json:"amount" doc:"Owners: gross rents that the manager collected in the year, before fees and expenses, whatever was paid out. Work: what expenses paid the contact, of whatever type, in the year."`
 	Reportable    bool                 `json:"reportable"`
 	Exempt        *Exempt              `json:"exempt" doc:"Why it is not reportable."`
 	Drilldowns    []Drilldown          `json:"drilldowns" doc:"The entries behind the amount; of an ownership with several owners those of all of them, and of a stay that was paid in part, or over years, all of its revenue."`
@@ -148,7 +148,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		}
 	}
 	if f.Form != FormMISC {
-		paid, err := vendorPayments(ctx, tx, f.Year)
+		paid, err := loadWorkPayments(ctx, tx, f.Year)
 		if err != nil {
 			return nil, nil, err
 		}

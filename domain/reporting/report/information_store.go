@@ -172,9 +172,9 @@ func yearSelection(year int64) Selection {
 	return Selection{StartDate: &Start{from}, EndDate: &End{to}, Currency: string(informationCurrency)}
 }
 
-// vendorPayments are what left the bank accounts to vendors in a year, by the day of payment. What a provider refused, gave back or does not
-// answer for has not left.
-func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
+// loadWorkPayments adds up what left the bank accounts by expenses to each contact in a year, by the day of payment. An owner who is paid for
+// work counts as a vendor does. What a provider refused, gave back or does not answer for has not left.
+func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	type paid struct {
 		ContactID  id.ID
 		Amount     money.Cents
@@ -183,7 +183,7 @@ func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, e
 	}
 	from, to := yearRange(year)
 	triggers := []string{ledger.TriggerExpense, ledger.TriggerExpensePayment}
-	vendors, err := db.Select[paid](ctx, tx, `
+	recipients, err := db.Select[paid](ctx, tx, `
 		select e.contact_id, coalesce(-sum(e.cent_total) filter (where n.transaction_id is null), 0)::bigint as amount,
 			array_agg(distinct e.account_id) as account_ids,
 			coalesce(array_agg(distinct n.transaction_id) filter (where n.transaction_id is not null), '{}') as missing
@@ -191,15 +191,14 @@ func vendorPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, e
 		left join (select distinct team_id, transaction_id from payment_not_received where team_id = @team and missing > 0) n
 			on n.team_id = e.team_id and n.transaction_id = e.transaction_id
 		join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
-		join contact k on k.team_id = e.team_id and k.id = e.contact_id and k.type = 'vendor'
-		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.currency = 'usd'
+		where e.team_id = @team and e.contact_id is not null and e.status = 'active' and e.ledger in ('trust', 'operating') and e.currency = 'usd'
 			and e.trigger_type = any(@triggers) and e.txn_at between @from and @to
 		group by 1 order by 1`, db.Args{"team": tx.Team, "triggers": triggers, "from": from, "to": to})
 	if err != nil {
-		return nil, fmt.Errorf("add up payments to vendors: %w", err)
+		return nil, fmt.Errorf("add up payments for work: %w", err)
 	}
-	out := make([]figure1099, len(vendors))
-	for i, v := range vendors {
+	out := make([]figure1099, len(recipients))
+	for i, v := range recipients {
 		s := yearSelection(year)
 		s.ContactIDs, s.TriggerTypes, s.AccountIDs = page.RefsTo(v.ContactID), triggers, page.Only(v.AccountIDs...)
 		s.NotTransactionIDs = page.RefsTo(v.Missing...)

@@ -159,6 +159,37 @@ func TestInformationReturnsOfVendors(t *testing.T) {
 	}
 }
 
+// Whoever is paid for work by an expense is reported, whatever the contact is else: an owner who mends the roof gets both forms, for rent and
+// for work (decision of 2026-11-25). Payouts of what an owner has earned are no work.
+func TestInformationReturnsOfOwnersWhoWork(t *testing.T) {
+	t.Parallel()
+	w := whole.New(t)
+	ada := w.Contact("owner", "Ada")
+	villa := w.Listing("Villa", ada)
+	w.Stay(villa, "2026-01-10", 300_000)
+	w.Publish("2026-01", villa)
+	w.Post("/transactions", whole.Object{
+		"type": "expense", "date": "2026-03-01", "contactId": ada, "payment": whole.Object{"date": "2026-03-20"},
+		"lines": whole.Array{whole.Object{"accountId": w.Account("5200"), "amount": 210_000, "listingId": villa.ID}},
+	}).Want(201)
+	w.Post("/transactions", whole.Object{"type": "payout", "date": "2026-02-05", "lines": whole.Array{
+		whole.Object{"amount": 50_000, "listingId": villa.ID, "contactId": ada, "ownerStatementId": w.Statement(villa, "2026-01")},
+	}}).Want(201)
+
+	if amount, exempt := returnOf(w, 2026, "1099-NEC", ada.String()); amount != 210_000 || exempt != "" {
+		t.Errorf("%d %q", amount, exempt)
+	}
+	r := w.Get("/reports/information-returns?year=2026&form=1099-NEC").Want(200)
+	if r.Len("data") != 1 || r.Len("data.0.drilldowns") != 1 {
+		t.Fatalf("got %s", r.Body)
+	}
+	entries := w.Get("/reports/journal-entries?startDate=2026-01-01&endDate=2026-12-31&contactIds=" + r.String("data.0.drilldowns.0.filter.contactIds.0") +
+		"&accountIds=" + r.String("data.0.drilldowns.0.filter.accountIds.0") + "&triggerTypes=expense,expensePayment").Want(200)
+	if entries.Len("data") != 1 || entries.Int("data.0.centTotal") != -210_000 {
+		t.Errorf("the drill-down leads to %s", entries.Body)
+	}
+}
+
 func TestInformationReturnThresholdsAreData(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)

@@ -76,7 +76,7 @@ func endpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/information-returns", ID: "getInformationReturns", Tag: "Reports", Summary: "Figures for US information returns",
 			Scopes: []string{"reports:read", "contacts:read"},
-			Doc: "Gross rents of owners (1099-MISC) and payments to vendors (1099-NEC) of a year, with the thresholds in force. Reportable is what must be " +
+			Doc: "Gross rents of owners (1099-MISC) and payments for work by expenses, to vendors and owners alike (1099-NEC), of a year, with the thresholds in force. Reportable is what must be " +
 				"filed: amounts from the threshold on, save those of corporations.",
 		}, informationReturns),
 	}
