@@ -22,39 +22,43 @@ import (
 // Status of an e-mail.
 type Status string
 
-// The states: a queued message is sent or fails, and then stays as it is.
+// The states: a queued message is sent or fails, and then stays as it is. One that has nowhere to go is never queued: it is notSent.
 const (
-	Queued Status = "queued"
-	Sent   Status = "sent"
-	Failed Status = "failed"
+	Queued  Status = "queued"
+	Sent    Status = "sent"
+	Failed  Status = "failed"
+	NotSent Status = "notSent"
 )
 
 // Enum lists the states.
-func (Status) Enum() []string { return []string{string(Queued), string(Sent), string(Failed)} }
+func (Status) Enum() []string {
+	return []string{string(Queued), string(Sent), string(Failed), string(NotSent)}
+}
 
 // Failure is why an e-mail was not sent.
 type Failure string
 
 // The failures: the mail server refuses the recipient or the text; it could not be reached for a day; or the owner may not open the statement
-// any more (reopened, link revoked, ownership or address changed).
+// any more (reopened, link revoked, ownership or address changed); or the owner had no address when the statement was published.
 const (
 	Refused       Failure = "refused"
 	Undeliverable Failure = "undeliverable"
 	Withdrawn     Failure = "withdrawn"
+	EmailMissing  Failure = "emailMissing"
 )
 
 // Enum lists the failures.
 func (Failure) Enum() []string {
-	return []string{string(Refused), string(Undeliverable), string(Withdrawn)}
+	return []string{string(Refused), string(Undeliverable), string(Withdrawn), string(EmailMissing)}
 }
 
 // Email is a message to an owner about a statement.
 type Email struct {
 	ID        id.ID        `json:"id"`
 	ContactID id.ID        `json:"contactId"`
-	To        string       `json:"to" doc:"The address that it goes to; fixed when it is queued."`
+	To        *string      `json:"to" doc:"The address that it goes to; fixed when it is queued. Null of one that is notSent."`
 	Status    Status       `json:"status"`
-	Failure   *Failure     `json:"failure" doc:"refused: the mail server does not take it; undeliverable: not reached for a day; withdrawn: the owner may not open the statement any more. Null unless failed."`
+	Failure   *Failure     `json:"failure" doc:"refused: the mail server does not take it; undeliverable: not reached for a day; withdrawn: the owner may not open the statement any more; emailMissing: the owner had no address. Null unless failed or notSent."`
 	CreatedAt day.Instant  `json:"createdAt"`
 	SentAt    *day.Instant `json:"sentAt"`
 }

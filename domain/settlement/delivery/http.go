@@ -48,7 +48,8 @@ func (p Post) endpoints() []api.Endpoint {
 		}, p.sendEmails),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statements/{id}/emails", ID: "listStatementEmails", Tag: tag, Summary: "List the e-mails about a statement",
-			Doc: "Newest first.", Scopes: []string{"statements:read"},
+			Doc:    "Newest first. An active owner who had no address when the statement was published with emailDelivery has one that is notSent.",
+			Scopes: []string{"statements:read"},
 		}, listEmails),
 	}
 }

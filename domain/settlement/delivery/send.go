@@ -30,8 +30,8 @@ type sendArgs struct {
 	EmailID id.ID `json:"emailId"`
 }
 
-// announce queues a message to every owner of a statement that was published: those who are active and have an address. A statement that is
-// not published any more, or that nobody can be told of, is passed over.
+// announce queues a message to every active owner of a statement that was published, and notes of those without an address that they get none.
+// It passes over a statement that is not published any more.
 func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	var args statement.MailArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -43,6 +43,9 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 			return err
 		}
 		if pub != nil {
+			if err := insertMissing(ctx, tx, pub); err != nil {
+				return err
+			}
 			if _, err := p.queue(ctx, tx, pub, pub.reachable()); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -25,6 +26,7 @@ type member struct {
 // publication is a published statement with its owners in their order.
 type publication struct {
 	StatementID id.ID
+	PublishedAt day.Instant
 	members     []member
 }
 
@@ -40,14 +42,18 @@ func (p *publication) member(contact id.ID) *member {
 // published reads a published statement and keeps it from being reopened until the transaction ends. It fails with apierr.NotFound for an
 // id that names no statement, and with errNotPublished for a draft or one in review.
 func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
-	status, err := db.Maybe[statement.Status](ctx, tx, `select status from statement where team_id = @team and id = @id for no key update`,
+	type stored struct {
+		Status      statement.Status
+		PublishedAt *day.Instant
+	}
+	found, err := db.Maybe[stored](ctx, tx, `select status, published_at from statement where team_id = @team and id = @id for no key update`,
 		db.Args{"team": tx.Team, "id": of})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read a statement to deliver: %w", err)
-	case status == nil:
+	case found == nil:
 		return nil, unsaved(ctx, tx, of)
-	case *status != statement.Published:
+	case found.Status != statement.Published:
 		return nil, notPublished()
 	}
 	members, err := db.Select[member](ctx, tx, `
@@ -58,7 +64,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the owners of a statement: %w", err)
 	}
-	return &publication{StatementID: of, members: members}, nil
+	return &publication{StatementID: of, PublishedAt: *found.PublishedAt, members: members}, nil
 }
 
 func notPublished() error {
@@ -125,6 +131,38 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// insertMissing inserts a row for each active owner without an address, so that the list of e-mails leaves out no owner. An owner who has one
+// of this publication already gets no second.
+func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
+	var contacts, ids []id.ID
+	for _, m := range pub.members {
+		if m.Active && m.Email == "" {
+			contacts, ids = append(contacts, m.ContactID), append(ids, tx.NewID())
+		}
+	}
+
+	if len(contacts) == 0 {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into delivery_email (team_id, id, statement_id, contact_id, version, status, failure, created_at)
+		select @team, m.id, @statement, m.contact, coalesce(max(e.version), 0) + 1, @status, @failure, @now::timestamptz
+		from unnest(@ids::uuid[], @contacts::uuid[]) m (id, contact)
+		left join delivery_email e on e.team_id = @team and e.statement_id = @statement and e.contact_id = m.contact
+		group by m.id, m.contact
+		having count(*) filter (where e.status = @status and e.created_at >= @since) = 0`,
+		db.Args{
+			"team": tx.Team, "statement": pub.StatementID, "ids": ids, "contacts": contacts, "status": string(NotSent),
+			"failure": string(EmailMissing), "since": pub.PublishedAt, "now": tx.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("insert e-mails that are not sent: %w", err)
+	}
+
+	return nil
 }
 
 func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email, error) {

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 )
@@ -71,6 +72,8 @@ type BatchStatement struct {
 	Currency    string  `json:"currency"`
 	Outcome     Outcome `json:"outcome"`
 	BatchRefusal
+
+	Issues []finding.Finding `json:"issues" doc:"Of changed statements: warnings of the change, emailMissing for each owner whom no e-mail could be sent to."`
 }
 
 // BatchRefusal is what a single change of a refused statement would have failed with; empty of all others.
@@ -154,17 +157,22 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 	if err != nil {
 		return false, err
 	}
-	return true, settleItems(ctx, tx, run, items, outcomes(rows, b.Status, refused))
+	unmailed, err := loadUnmailed(ctx, tx, idsOf(rows))
+	if err != nil {
+		return false, err
+	}
+	return true, settleItems(ctx, tx, run, items, outcomes(rows, b.Status, refused, unmailed))
 }
 
 // outcome is what became of an item.
 type outcome struct {
-	Outcome Outcome         `json:"outcome"`
-	Error   json.RawMessage `json:"error,omitempty"`
+	Outcome Outcome           `json:"outcome"`
+	Error   json.RawMessage   `json:"error,omitempty"`
+	Issues  []finding.Finding `json:"issues"`
 }
 
 // outcomes are told by statement. One that is not there any more has nothing to change.
-func outcomes(rows []row, to Status, refused map[id.ID]error) map[key]outcome {
+func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID][]id.ID) map[key]outcome {
 	out := make(map[key]outcome, len(rows))
 	for i := range rows {
 		r := &rows[i]
@@ -175,6 +183,8 @@ func outcomes(rows []row, to Status, refused map[id.ID]error) map[key]outcome {
 			o = outcome{Outcome: Refused, Error: refusalOf(refusal)}
 		case r.Status == to:
 			o.Outcome = Unchanged
+		default:
+			o.Issues = emailIssues(unmailed[r.id()])
 		}
 		out[r.key()] = o
 	}

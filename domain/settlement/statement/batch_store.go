@@ -95,8 +95,8 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 		return fmt.Errorf("encode outcomes: %w", err)
 	}
 	_, err = tx.Exec(ctx, `
-		update statement_batch_item i set outcome = r.outcome, error = r.error
-		from jsonb_to_recordset(@rows::jsonb) as r (position integer, outcome text, error jsonb)
+		update statement_batch_item i set outcome = r.outcome, error = r.error, issues = coalesce(nullif(r.issues, 'null'), '[]')
+		from jsonb_to_recordset(@rows::jsonb) as r (position integer, outcome text, error jsonb, issues jsonb)
 		where i.team_id = @team and i.operation_id = @run and i.position = r.position and i.outcome is null`,
 		db.Args{"team": tx.Team, "run": run, "rows": string(document)})
 	if err != nil {
@@ -135,9 +135,10 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		SavedID id.ID
 		Outcome Outcome
 		Error   json.RawMessage
+		Issues  json.RawMessage
 	}
 	q := page.Query{
-		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, coalesce(i.outcome, 'waiting') as outcome, i.error",
+		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, coalesce(i.outcome, 'waiting') as outcome, i.error, i.issues",
 		From: `statement_batch_item i left join statement s on s.team_id = i.team_id and s.ownership_period_id = i.ownership_period_id
 			and s.currency = i.currency and s.start_at = i.start_at`,
 		Where: []string{"i.team_id = @team", "i.operation_id = @run"}, Args: db.Args{"team": tx.Team, "run": run},
@@ -155,6 +156,9 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 			if err := json.Unmarshal(r.Error, &of.BatchRefusal); err != nil {
 				return nil, fmt.Errorf("read refusal: %w", err)
 			}
+		}
+		if err := json.Unmarshal(r.Issues, &of.Issues); err != nil {
+			return nil, fmt.Errorf("read findings: %w", err)
 		}
 		of.Outcome, of.PeriodID, of.StartAt, of.Currency = r.Outcome, r.OwnershipPeriodID, r.StartAt, r.Currency
 		if of.StatementID = r.SavedID; of.StatementID.IsZero() {

@@ -21,6 +21,7 @@ const (
 	issueEmptyColumns   = "emptyJournalEntryAccountIds"
 	issueMismatchStart  = "balanceMismatch_start"
 	issueMismatchEnd    = "balanceMismatch_end"
+	issueEmailMissing   = "emailMissing"
 )
 
 // blockingIssues are those that keep a statement from being saved.
@@ -59,6 +60,18 @@ func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
 			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
 		}})
 	}
+	return issues
+}
+
+// emailIssues returns a warning for each owner whom an e-mail about the published statement could not be sent to.
+func emailIssues(contacts []id.ID) []finding.Finding {
+	var issues []finding.Finding
+	for _, contact := range contacts {
+		issues = append(issues, finding.Finding{
+			Code: issueEmailMissing, Severity: finding.Warning, Context: map[string]any{"contactId": contact},
+		})
+	}
+
 	return issues
 }
 

@@ -17,6 +17,35 @@ type MailArgs struct {
 	StatementID id.ID `json:"statementId"`
 }
 
+// loadUnmailed selects, by statement, the active owners whom nothing was sent to: the statement was published with e-mails, and either the
+// latest message since then was not sent, or none is made yet and the owner has no address.
+func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]id.ID, error) {
+	type unmailed struct{ StatementID, ContactID id.ID }
+
+	found, err := db.Select[unmailed](ctx, tx, `
+		select s.id as statement_id, m.contact_id
+		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
+		join contact c on c.team_id = m.team_id and c.id = m.contact_id
+		left join lateral (
+			select e.status from delivery_email e
+			where e.team_id = s.team_id and e.statement_id = s.id and e.contact_id = m.contact_id and e.created_at >= s.published_at
+			order by e.version desc limit 1
+		) e on true
+		where s.team_id = @team and s.id = any(@statements) and s.email_delivery and c.status = 'active'
+			and coalesce(e.status, case when coalesce(c.email, '') = '' then 'notSent' end) = 'notSent'
+		order by s.id, m.position`, db.Args{"team": tx.Team, "statements": statements})
+	if err != nil {
+		return nil, fmt.Errorf("load owners without an address: %w", err)
+	}
+
+	out := map[id.ID][]id.ID{}
+	for _, u := range found {
+		out[u.StatementID] = append(out[u.StatementID], u.ContactID)
+	}
+
+	return out, nil
+}
+
 // mail asks for the e-mails of statements that were just published.
 func mail(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	jobs := make([]job.New, len(statements))

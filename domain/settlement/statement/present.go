@@ -22,6 +22,7 @@ type told struct {
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
 	issues    map[id.ID][]finding.Finding
+	unmailed  map[id.ID][]id.ID // owners without an address, of statements that they were to be told of
 	published map[id.ID]int64
 	owed      map[id.ID]money.Cents // what guests owe of the balance
 	kept      map[id.ID]kept
@@ -64,6 +65,9 @@ func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	}
 	if !t.asOwner {
 		works = append(works, db.Load(&t.special, specialOf), db.LoadOf(&t.issues, issuesOf, rows))
+		if saved := savedOf(rows); len(saved) > 0 {
+			works = append(works, db.LoadOf(&t.unmailed, loadUnmailed, saved))
+		}
 	}
 	return tx.Together(ctx, works...)
 }
@@ -154,6 +158,7 @@ func (t *told) statement(r *row) Statement {
 	t.kept[r.ID].Words.describe(&s)
 	if !t.asOwner {
 		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
+		s.Issues = append(s.Issues, emailIssues(t.unmailed[r.ID])...)
 		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
 	}
 	return s

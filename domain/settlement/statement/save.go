@@ -80,10 +80,11 @@ type storedRow struct {
 // The designs are told once each: thousands of statements share a few.
 const insertSQL = `
 	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
-		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, created_at, updated_at)
+		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, email_delivery, created_at, updated_at)
 	select @team, id, short_ref, ownership_period_id, listing_id, @status::text, currency, start_at, end_at, balance_start,
 		net_revenue, expenses, payouts, balance_end, reserve, shares, d.layout,
-		case when @status::text = 'published' then @now::timestamptz end, @now::timestamptz, @now::timestamptz
+		case when @status::text = 'published' then @now::timestamptz end, @email::boolean and @status::text = 'published',
+		@now::timestamptz, @now::timestamptz
 	from jsonb_to_recordset(@rows::jsonb) as r (id uuid, short_ref text, ownership_period_id uuid, listing_id uuid, currency text, start_at date,
 		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
 	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
@@ -104,7 +105,7 @@ func (d *designs) at(design *layout.Design) int {
 }
 
 // store saves drafts with the figures that they have now and attaches their entries. The caller holds the ownership periods.
-func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
+func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := draw(ctx, tx, drafts); err != nil {
 		return err
 	}
@@ -132,11 +133,11 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, status Status) error {
 	}
 	stmts := []db.Stmt{
 		{SQL: insertSQL, Args: db.Args{
-			"team": tx.Team, "status": string(status), "now": tx.Now, "rows": string(document), "designs": string(layouts),
+			"team": tx.Team, "status": string(in.to), "email": in.email, "now": tx.Now, "rows": string(document), "designs": string(layouts),
 		}},
 		ledger.Attach(tx, ids),
 	}
-	if status == Published {
+	if in.to == Published {
 		stmts = append(stmts, keepWords(tx, ids))
 	}
 	err = tx.Pipeline(ctx, stmts...)
@@ -171,13 +172,13 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 }
 
 // mark moves saved statements between review and published; their figures and entries stay, their words are those of now when they are published.
-func mark(ctx context.Context, tx *db.Tx, ids []id.ID, status Status) error {
+func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `
 		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end,
-			updated_at = @now::timestamptz
+			email_delivery = @email::boolean and @status::text = 'published', updated_at = @now::timestamptz
 		where team_id = @team and id = any(@ids)`,
-		Args: db.Args{"team": tx.Team, "ids": ids, "status": string(status), "now": tx.Now},
+		Args: db.Args{"team": tx.Team, "ids": ids, "status": string(in.to), "email": in.email, "now": tx.Now},
 	}, keepWords(tx, ids))
 	if err != nil {
 		return fmt.Errorf("change statements: %w", err)
@@ -202,7 +203,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		by[m] = append(by[m], rows[i])
 	}
 	if drafts := by[create]; len(drafts) > 0 {
-		if err := store(ctx, tx, drafts, in.to); err != nil {
+		if err := store(ctx, tx, drafts, in); err != nil {
 			return err
 		}
 		for i := range drafts {
@@ -215,7 +216,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		}
 	}
 	if saved := slices.Concat(by[publish], by[reopen]); len(saved) > 0 {
-		if err := mark(ctx, tx, idsOf(saved), in.to); err != nil {
+		if err := mark(ctx, tx, idsOf(saved), in); err != nil {
 			return err
 		}
 		for i := range saved {
