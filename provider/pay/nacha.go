@@ -377,6 +377,15 @@ func bankingDay(d day.Day) day.Day {
 
 // paymentFault is the code of why a payment does not fit into a file, or nothing.
 func paymentFault(p *Payment) string {
+	if code := FileFault(p); code != "" {
+		return code
+	}
+	return accountFault(p.Recipient)
+}
+
+// FileFault returns the code of why a payment can never be in a file, whoever sends it and when, or "". It does not look at the numbers of the
+// recipient's account, so that it can be asked without them.
+func FileFault(p *Payment) string {
 	switch {
 	case p.Amount <= 0 || p.Amount > ach.NachaEntryAmountLimit:
 		return codeAmount
@@ -384,8 +393,10 @@ func paymentFault(p *Payment) string {
 		return codeCurrency
 	case !p.Date.Valid() || p.Date.Month().Year > 2068: // two digits of a year are all that the file has
 		return codeDate
+	case bankText(p.Recipient.Holder, 22) == "":
+		return codeHolder
 	default:
-		return accountFault(p.Recipient)
+		return ""
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 	"stayledger/platform/seal"
@@ -69,7 +71,14 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], er
 	}
 	q := query(tx, in.ID)
 	q.Narrow("m.status = ?", in.Status)
-	return page.List[Method](ctx, tx, q, in.Params, in.Sort)
+	methods, err := page.List[Method](ctx, tx, q, in.Params, in.Sort)
+	if err != nil {
+		return nil, err
+	}
+	for i := range methods.Data {
+		methods.Data[i].findIssues(day.Of(tx.Now))
+	}
+	return methods, nil
 }
 
 type methodInput struct {
@@ -119,7 +128,7 @@ func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Ackn
 
 // method is the method of an account: the one in use that has it already, else a new one.
 func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.ID, error) {
-	m := &Method{ID: tx.NewID(), ContactID: contact, AccountHolder: a.AccountHolder, AccountType: a.AccountType}
+	m := &Method{ID: tx.NewID(), ContactID: contact, AccountHolder: a.AccountHolder, AccountType: a.AccountType, Issues: []finding.Finding{}}
 	if err := m.seal(e.box, a.RoutingNumber, a.AccountNumber); err != nil {
 		return id.Zero, err
 	}

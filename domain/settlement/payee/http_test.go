@@ -48,6 +48,33 @@ func TestAnAccountIsVerifiedByItsNumbersWithoutAProvider(t *testing.T) {
 	}
 }
 
+// A name that no bank's file can hold is told at the method while the team pays by files (decision of 2026-11-25).
+func TestAMethodSaysWhichAppsCannotPayToIt(t *testing.T) {
+	t.Parallel()
+	x := newWorld(t)
+	x.connect()
+	account := ach("123456789")
+	account["accountHolder"] = "李小龍"
+	x.add(account)
+	x.Work()
+	path := x.path() + "/" + x.method("6789").ID.String()
+	if r := x.Get(path).Want(200); r.Len("issues") != 0 || r.String("status") != "verified" {
+		t.Errorf("without files: %s", r.Body)
+	}
+
+	x.Exec(`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
+		values (@team, @id, 'file', 'nacha', 'File', 'active', now(), now())`, db.Args{"id": id.New(x.DB.Now())})
+	want := object{"code": "payProviderRecipientNotReady", "severity": "error", "context": object{"provider": "nacha", "cause": "holderInvalid"}}
+	x.Get(path).Want(200).WantFields("issues.0", want)
+	x.Get(x.path()).Want(200).WantFields("data.0.issues.0", want)
+	x.Put(path, object{"isDefault": true}).Want(200).WantFields("issues.0", want)
+
+	x.add(ach("1111"))
+	if r := x.Get(x.path() + "/" + x.method("1111").ID.String()).Want(200); r.Len("issues") != 0 {
+		t.Errorf("a plain name: %s", r.Body)
+	}
+}
+
 func TestAProviderVerifiesAccounts(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)

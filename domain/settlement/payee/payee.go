@@ -10,9 +10,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
@@ -55,8 +57,12 @@ type Method struct {
 	CreatedAt     day.Instant     `json:"createdAt"`
 	UpdatedAt     day.Instant     `json:"updatedAt"`
 
-	Numbers  []byte      `json:"-"`
-	ChosenAt day.Instant `json:"-"`
+	Issues []finding.Finding `json:"issues" db:"-" doc:"payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause."`
+
+	// Apps are those of the team's active connections.
+	Apps     []connection.App `json:"-"`
+	Numbers  []byte           `json:"-"`
+	ChosenAt day.Instant      `json:"-"`
 }
 
 // Ready gives the default method, which is verified, of each of the contacts that has one. They stay so until the transaction ends: no money is
@@ -74,6 +80,20 @@ func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, 
 		out[methods[i].ContactID] = methods[i]
 	}
 	return out, nil
+}
+
+// findIssues finds the apps of the team that cannot pay to the method, whatever the payment.
+func (m *Method) findIssues(today day.Day) {
+	m.Issues = []finding.Finding{}
+	for _, app := range m.Apps {
+		probe := pay.Payment{Amount: 1, Currency: "usd", Date: today, Recipient: pay.Account{Holder: m.AccountHolder, Type: m.AccountType}}
+		if cause := app.Fault(&probe); cause != "" {
+			m.Issues = append(m.Issues, finding.Finding{
+				Code: string(apierr.ReasonPayProviderRecipientNotReady), Severity: finding.Error,
+				Context: map[string]any{"provider": app, "cause": cause},
+			})
+		}
+	}
 }
 
 // label is what the numbers of a method are sealed under.

@@ -7,13 +7,15 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
 
 const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default, m.chosen_at,
-	m.verified_at, m.created_at, m.updated_at, m.numbers`
+	m.verified_at, m.created_at, m.updated_at, m.numbers, array(select distinct c.app_id from connection c
+	where c.team_id = m.team_id and c.status = 'active' order by 1) as apps`
 
 var sorts = page.Sorts{{Name: "createdAt", Expr: "m.created_at"}}
 
@@ -58,6 +60,7 @@ func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...strin
 	if err != nil {
 		return nil, fmt.Errorf("read payment method: %w", err)
 	}
+	m.findIssues(day.Of(tx.Now))
 	return &m, nil
 }
 

@@ -227,7 +227,7 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 		}
 	}
 	if rejected != nil {
-		return errRecipient.With(map[string]any{"contactIds": rejected})
+		return errRecipient.With(map[string]any{"contactIds": rejected, "cause": causeNotVerified})
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ const (
 	notReady    fault = "notReady"    // the provider is not ready
 	credentials fault = "credentials" // the provider refuses the credentials
 	fails       fault = "fails"       // the provider takes the payment and fails it at once
+	failsOne    fault = "failsOne"    // it does so with the first of the batch alone
 )
 
 // slip is a payment that the bank holds.
@@ -98,7 +99,11 @@ func (b *bank) Submit(ctx context.Context, batch pay.Batch) (pay.Receipt, error)
 		return b.file(batch, f)
 	}
 	var r pay.Receipt
-	for _, y := range batch.Payments {
+	for i, y := range batch.Payments {
+		if f == failsOne {
+			r.Outcomes = append(r.Outcomes, b.take(y, map[bool]fault{true: fails}[i == 0]))
+			continue
+		}
 		r.Outcomes = append(r.Outcomes, b.take(y, f))
 		if f == half {
 			return r, pay.ErrUnavailable

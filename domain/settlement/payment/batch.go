@@ -324,13 +324,13 @@ func (h *held) giveUp() {
 	h.raise(issue(givenUp, map[string]string{"amount": strconv.FormatInt(int64(h.Amount), 10)}))
 }
 
-// nothingPaid reports that every payment of a batch has failed.
-func nothingPaid(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
-	none, err := db.Get[bool](ctx, tx, `
-		select coalesce(bool_and(status in ('failed', 'canceled')), true) from payment where team_id = @team and batch_id = @batch`,
+// batchFailed reports whether a payment of a batch has failed, or none went through (OPS-84, OPS-85).
+func batchFailed(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
+	failed, err := db.Get[bool](ctx, tx, `
+		select coalesce(bool_or(status = 'failed') or bool_and(status in ('failed', 'canceled')), true) from payment where team_id = @team and batch_id = @batch`,
 		db.Args{"team": tx.Team, "batch": one})
 	if err != nil {
 		return false, fmt.Errorf("read what a batch came to: %w", err)
 	}
-	return none, nil
+	return failed, nil
 }

@@ -18,6 +18,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/money"
+	"stayledger/provider/pay"
 )
 
 // Order is a payment to ask for: of an active payout or expense transaction, to its contact.
@@ -194,22 +195,94 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 	return nil
 }
 
-// check refuses what no provider pays. The account numbers of a method are not looked at before they are sent.
+// maxNamed bounds how many contacts a refusal names.
+const maxNamed = 100
+
+// check refuses what the connection can never pay: first what no recipient could get, then whom it cannot pay, all of them together.
 func (d *Desk) check(orders []Order) error {
-	missing := []id.ID{}
+	contacts := map[string][]id.ID{}
+	var first string
 	for i := range orders {
-		o := &orders[i]
-		if o.Amount <= 0 || o.Currency != "usd" {
-			return errNotSupported
+		fault := d.Fault(&orders[i])
+		switch {
+		case fault == nil:
+			continue
+		case fault.Reason == errNotSupported.Reason():
+			return errNotSupported.With(fault.Context())
+		case first == "":
+			first = fault.Cause
 		}
-		if _, ready := d.Methods[o.ContactID]; !ready && len(missing) < 100 {
-			missing = append(missing, o.ContactID)
+		if len(contacts[fault.Cause]) < maxNamed {
+			contacts[fault.Cause] = append(contacts[fault.Cause], fault.ContactID)
 		}
 	}
-	if len(missing) > 0 {
-		return errRecipient.With(map[string]any{"contactIds": missing})
+
+	// Recipients with the cause of the first one are named: each cause is mended in its own way.
+	if first != "" {
+		return errRecipient.With(map[string]any{"contactIds": contacts[first], "cause": first})
 	}
+
 	return nil
+}
+
+// Fault is why an order cannot be paid whatever the provider says: by its data alone.
+type Fault struct {
+	Reason    apierr.Reason
+	Cause     string
+	ContactID id.ID
+	Currency  string
+	Amount    money.Cents
+	Date      day.Day
+}
+
+// Context returns what a finding, or the refusal of a payment, says of the fault.
+func (f *Fault) Context() map[string]any {
+	context := map[string]any{"contactId": f.ContactID, "cause": f.Cause}
+	if f.Reason == errNotSupported.Reason() {
+		context["currency"], context["amount"], context["date"] = f.Currency, f.Amount, f.Date
+	}
+
+	return context
+}
+
+// The causes that hold for every app; apps add their own.
+const (
+	causeNoMethod    = "paymentMethodMissing"
+	causeNotVerified = "paymentMethodNotVerified"
+	causeCurrency    = "currencyNotSupported"
+	causeAmount      = "amountNotSupported"
+	causeHolder      = "holderInvalid"
+)
+
+// Fault returns why an order cannot be paid over the connection by its data alone, or nil. The numbers of accounts were checked when they came and
+// are not opened before they are sent.
+func (d *Desk) Fault(o *Order) *Fault {
+	f := &Fault{
+		Reason: errNotSupported.Reason(), ContactID: o.ContactID, Currency: o.Currency, Amount: o.Amount, Date: o.Date,
+	}
+	method, ready := d.Methods[o.ContactID]
+	switch {
+	case o.Currency != "usd":
+		f.Cause = causeCurrency
+	case o.Amount <= 0:
+		f.Cause = causeAmount
+	case !ready:
+		f.Reason, f.Cause = errRecipient.Reason(), causeNoMethod
+	default:
+		f.Cause = d.Connection.AppID.Fault(&pay.Payment{
+			Amount: o.Amount, Currency: o.Currency, Date: o.Date,
+			Recipient: pay.Account{Holder: method.AccountHolder, Type: method.AccountType},
+		})
+		if f.Cause == causeHolder {
+			f.Reason = errRecipient.Reason()
+		}
+	}
+
+	if f.Cause == "" {
+		return nil
+	}
+
+	return f
 }
 
 // refuseAttempted holds transactions and refuses those that have an attempt which was not put away, or whose money came back.

@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/provider/pay"
 )
 
 // Pay says how a transaction is paid: over a connection, or, with nothing but a date, by hand.
@@ -142,9 +143,16 @@ func inBody(err error) error {
 
 // payable refuses what no provider pays (RSN-04, RSN-38, RSN-48).
 func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
-	supported := (t.Type == transaction.Expense || t.Type == transaction.Payout) && t.Total > 0 && t.Currency == "usd"
-	if !supported {
-		return errNotSupported
+	switch context := map[string]any{"currency": t.Currency, "amount": t.Total, "type": t.Type}; {
+	case t.Type != transaction.Expense && t.Type != transaction.Payout:
+		context["cause"] = "typeNotSupported"
+		return errNotSupported.With(context)
+	case t.Currency != "usd":
+		context["cause"] = causeCurrency
+		return errNotSupported.With(context)
+	case t.Total <= 0:
+		context["cause"] = causeAmount
+		return errNotSupported.With(context)
 	}
 	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return err
@@ -253,14 +261,23 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 
 // choose takes a method that was named instead of the contact's default.
 func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
-	ready, err := db.One[bool](ctx, tx, notFoundAt("contactPaymentMethodId"), `select contact_id = @contact and status = 'verified' from payee_method where team_id = @team and id = @id for share`,
+	type row struct {
+		Ready         bool
+		AccountHolder string
+		AccountType   pay.AccountType
+	}
+	m, err := db.One[row](ctx, tx, notFoundAt("contactPaymentMethodId"), `
+		select contact_id = @contact and status = 'verified' as ready, account_holder, account_type
+		from payee_method where team_id = @team and id = @id for share`,
 		db.Args{"team": tx.Team, "id": method, "contact": contact})
 	switch {
 	case err != nil:
 		return fmt.Errorf("read a payment method: %w", err)
-	case !ready:
-		return errRecipient.With(map[string]any{"contactIds": []id.ID{contact}})
+	case !m.Ready:
+		return errRecipient.With(map[string]any{"contactIds": []id.ID{contact}, "cause": causeNotVerified})
 	}
-	d.Methods = map[id.ID]payee.Method{contact: {ID: method, ContactID: contact}}
+	d.Methods = map[id.ID]payee.Method{
+		contact: {ID: method, ContactID: contact, AccountHolder: m.AccountHolder, AccountType: m.AccountType},
+	}
 	return nil
 }

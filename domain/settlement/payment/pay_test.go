@@ -47,11 +47,31 @@ func TestWhatIsNotPaid(t *testing.T) {
 		"type": "expense", "date": "2026-02-10", "currency": "eur", "contactId": w.vendor,
 		"lines": list{object{"accountId": w.Account("5200"), "amount": 5, "listingId": w.villa.ID}},
 	}).Want(201).ID("id")
-	ask(euro, over).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported)
+	ask(euro, over).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported).
+		WantFields("context", object{"cause": "currencyNotSupported", "currency": "eur"})
 	ask(w.Expense(w.villa, "2026-02-10", 100), over).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 	archived := w.payout(5)
 	w.Delete("/transactions/" + archived.String() + "?onLocked=archive").Want(204)
 	ask(archived, over).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
+
+	// What no bank's file can hold is told before anything is written (decision of 2026-11-25); a provider over the network may take it.
+	file := object{"connectionId": w.connect("nacha", &bank{files: true})}
+	w.Exec(`update payee_method set account_holder = '李小龍' where team_id = @team and contact_id = @vendor`, db.Args{"vendor": w.vendor})
+	chosen := object{"connectionId": file["connectionId"], "contactPaymentMethodId": w.method(w.vendor, "verified", false)}
+	w.Exec(`update payee_method set account_holder = '李 小龍' where team_id = @team and id = @id`, db.Args{"id": chosen["contactPaymentMethodId"]})
+	for _, body := range []object{file, chosen} {
+		r := ask(bill, body).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
+		if r.WantFields("context", object{"cause": "holderInvalid"}); r.ID("context.contactIds.0") != w.vendor {
+			t.Errorf("refused with %s", r.Body)
+		}
+	}
+	large := w.bill(99_999_999_99 + 1)
+	w.Exec(`update payee_method set account_holder = 'Fix-It' where team_id = @team and contact_id = @vendor`, db.Args{"vendor": w.vendor})
+	ask(large, file).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported).
+		WantFields("context", object{"cause": "amountNotSupported"})
+	if r := w.Get("/payments").Want(200); r.Len("data") != 0 {
+		t.Errorf("refused payments were kept: %s", r.Body)
+	}
 
 	w.Exec(`update connection set status = 'reconnectRequired' where team_id = @team`, nil)
 	ask(bill, over).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderConnectionInactive)

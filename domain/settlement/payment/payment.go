@@ -160,5 +160,5 @@ func notFoundAt(path ...any) error {
 
 // Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that books it.
 func Refusals() apierr.List {
-	return apierr.List{errConnection, errFunding, errRecipient, errFunds, errLimit}
+	return apierr.List{errConnection, errFunding, errNotSupported, errRecipient, errFunds, errLimit}
 }

@@ -59,7 +59,7 @@ func (s *Service) handlers() map[job.Kind]job.Handler {
 
 var (
 	errNoOutcome = errors.New("the provider gave no outcome of a payment")
-	errNothing   = errors.New("no payment of the batch went through")
+	errFailed    = errors.New("payments of the batch failed")
 	errInactiveC = errors.New("the connection is not active any more")
 	errLate      = errors.New("the attempt has run out of time")
 	errTakenBack = errors.New("payments of the batch are being taken back")
@@ -95,14 +95,30 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 			return nil, w.failed(ctx, d, scope, nil, err)
 		}
 	}
-	return func(ctx context.Context, tx *db.Tx) error {
+	settle := func(ctx context.Context, tx *db.Tx) error {
 		return settled(ctx, tx, run, result{w, args.BatchID, outcomes, f})
-	}, nil
+	}
+	failed := anyFailed(outcomes)
+	if !failed {
+		err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			failed, err = batchFailed(ctx, tx, args.BatchID)
+			return err
+		})
+	}
+	if err != nil || !failed {
+		return settle, err
+	}
+
+	// A task that fails writes nothing when it settles, so what the batch came to is kept first. Another attempt finds it and fails as well.
+	if err := d.Write(ctx, scope, settle); err != nil {
+		return nil, w.failed(ctx, d, scope, nil, err)
+	}
+	return nil, operation.FailAs(operation.OperationFailed, errFailed)
 }
 
-// conclude ends a task that has nothing left to send: with success when an earlier attempt has sent something.
+// conclude ends a task that has nothing left to send: with success when everything went through in earlier attempts.
 func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
-	var none bool
+	var failed bool
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if err := w.ended(ctx, tx, nil); err != nil {
 			return err
@@ -110,11 +126,11 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *wor
 		if err := apply(ctx, tx, outcomes); err != nil {
 			return err
 		}
-		none, err = nothingPaid(ctx, tx, w.ID)
+		failed, err = batchFailed(ctx, tx, w.ID)
 		return err
 	})
-	if err == nil && none {
-		err = operation.FailAs(operation.OperationFailed, errNothing)
+	if err == nil && failed {
+		err = operation.FailAs(operation.OperationFailed, errFailed)
 	}
 	return err
 }
@@ -205,6 +221,11 @@ func allFailed(outcomes []pay.Outcome) bool {
 		}
 	}
 	return true
+}
+
+// anyFailed reports whether a payment has failed. One that somebody canceled is no failure.
+func anyFailed(outcomes []pay.Outcome) bool {
+	return slices.ContainsFunc(outcomes, func(o pay.Outcome) bool { return o.State == pay.Failed })
 }
 
 // failed ends an attempt with its cause, and keeps what it has learned even when it has run out of time.

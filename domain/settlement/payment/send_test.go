@@ -102,6 +102,52 @@ func TestABatchIsFinished(t *testing.T) {
 	}
 }
 
+// An operation of which one payment failed has failed, whichever attempt heard of it, once the others have settled; those are sent all the same.
+// Proves: OPS-84, OPS-85.
+func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		submits   []fault
+		operation string
+		failed    int
+	}{
+		"all go through":                             {operation: "completed"},
+		"one fails":                                  {submits: []fault{failsOne}, operation: "failed", failed: 1},
+		"lost, and one has failed":                   {submits: []fault{lostBefore, failsOne}, operation: "failed", failed: 1},
+		"our process dies after all went through":    {submits: []fault{diesAfter}, operation: "completed"},
+		"an earlier attempt has sent one of the two": {submits: []fault{half, fails}, operation: "failed", failed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTill(t)
+			w.bank.submits = c.submits
+			var orders []payment.Order
+			for range 2 {
+				orders = append(orders, payment.Order{TransactionID: w.payout(100), ContactID: w.owner, Amount: 100, Currency: "usd"})
+			}
+			ids := w.request(orders)
+			w.work()
+
+			failed := 0
+			for _, p := range ids {
+				switch status := w.read(p).String("status"); status {
+				case string(payment.Failed):
+					failed++
+				case string(payment.Submitted):
+				default:
+					t.Errorf("a payment is %s", status)
+				}
+			}
+			if failed != c.failed {
+				t.Errorf("%d payments have failed, want %d", failed, c.failed)
+			}
+			if r := w.Get("/operations?type=provider-payment").Want(200); r.Len("items") != 1 || r.String("items.0.status") != c.operation {
+				t.Errorf("the operation is %s", r.Body)
+			}
+		})
+	}
+}
+
 // request asks for payments as the payouts of statements do: many at once.
 func (w *till) request(orders []payment.Order) (ids []id.ID) {
 	w.tb.Helper()

@@ -101,5 +101,4 @@ type Payout struct {
 const (
 	insufficientOwnerFunds   = "insufficientOwnerFunds"
 	insufficientManagerFunds = "insufficientManagerFunds"
-	recipientNotReady        = string(apierr.ReasonPayProviderRecipientNotReady)
 )

@@ -240,8 +240,8 @@ func (b *book) chooseAccounts() {
 				from = desk.FundingAccountID
 				app := string(desk.Connection.AppID)
 				o.Provider = &app
-				if _, ready := desk.Methods[o.ContactID]; !ready {
-					p.issues = append(p.issues, finding.Finding{Code: recipientNotReady, Severity: finding.Error, Context: map[string]any{"contactId": o.ContactID}})
+				if f := desk.Fault(&payment.Order{ContactID: o.ContactID, Amount: o.Amount, Currency: p.of.Currency, Date: b.date}); f != nil {
+					p.issues = append(p.issues, finding.Finding{Code: string(f.Reason), Severity: finding.Error, Context: f.Context()})
 				}
 			} else if from.IsZero() {
 				from = b.assigned

@@ -165,6 +165,37 @@ func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	h.wantPayouts(january, 2, 63554)
 }
 
+// What can never be paid by its data is told by the preview as it is refused (decision of 2026-11-25): a name that no bank's file can hold, and
+// money in another currency.
+func TestAPreviewTellsWhatCanNeverBePaid(t *testing.T) {
+	t.Parallel()
+	h, connected := newPayingHouse(t, nil)
+	h.Exec(`update connection set app_id = 'nacha', credentials = null where team_id = @team`, nil)
+	h.Exec(`update payee_method set account_holder = '李小龍' where team_id = @team and contact_id = @ben`, db.Args{"ben": h.ben})
+	january, euros := h.january(), h.bank("Euro", "eur")
+	h.Post("/transactions", object{"type": "deposit", "date": "2026-02-05", "currency": "eur", "accountId": euros, "lines": array{
+		object{"accountId": h.Account("4000"), "amount": 70000, "listingId": h.villa.ID, "party": "owners"},
+	}}).Want(201)
+	h.Post("/statements", object{"month": "2026-02", "currency": "eur", "status": "published", "listingPeriodIds": array{h.villa.Period}}).Want(201)
+	euro := h.Get("/statements?month=2026-02&currency=eur").Want(200).ID("data.0.id")
+
+	for _, c := range []struct {
+		statement id.ID
+		bank      id.ID
+		reason    apierr.Reason
+		context   object
+	}{
+		{january, h.Account("1000"), apierr.ReasonPayProviderRecipientNotReady, object{"cause": "holderInvalid"}},
+		{euro, euros, apierr.ReasonPayProviderPaymentNotSupported, object{"cause": "currencyNotSupported", "currency": "eur"}},
+	} {
+		through := with(body(h.today(), c.statement), object{"connectionId": connected, "bankAccountId": c.bank})
+		h.preview(through).WantFields("results.0.issues.0", object{"code": c.reason, "severity": "error"}).
+			WantFields("results.0.issues.0.context", c.context)
+		h.Post("/statements/pay", through).WantError(apierr.CodeBadRequest, c.reason).WantFields("context", c.context)
+		h.wantPayouts(c.statement, 0, 0)
+	}
+}
+
 // Everybody whom the provider is to pay has a bank account there; a preview says who has none.
 func TestRecipientsMustBeReady(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ const (
 // known declares every app. A new app is a new literal here, with a client in provider/.
 var known = []app{
 	{
-		id: nacha, name: "NACHA file", kind: Payments, can: []Capability{PaysByFile, TakesReturnFiles}, open: openNACHA,
+		id: nacha, name: "NACHA file", kind: Payments, can: []Capability{PaysByFile, TakesReturnFiles}, fault: pay.FileFault, open: openNACHA,
 		settings: []field{
 			{name: "immediateDestination", required: true, min: 9, max: 9, check: routing},
 			{name: "immediateDestinationName", required: true, min: 1, max: 23, check: printable, capitals: true},
