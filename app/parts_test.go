@@ -2,7 +2,9 @@ package app_test
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"stayledger/app"
@@ -22,4 +24,23 @@ func TestEveryKindOfWorkIsHandled(t *testing.T) {
 	}
 	slices.Sort(handled)
 	golden.List(t, "kinds of work that have a handler", handled, made)
+}
+
+// Batches take bodies of 32 MiB, as the size limits of the contract say.
+func TestBatchesTakeLargeBodies(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, e := range app.Parts(app.External{}, app.Config{}).Endpoints {
+		if e.Method != http.MethodPost || !strings.HasSuffix(e.Path, "/batch") || strings.HasSuffix(e.Path, "/pdf/batch") {
+			continue
+		}
+
+		found++
+		if e.MaxBody != 32<<20 {
+			t.Errorf("%s takes %d bytes", e.Path, e.MaxBody)
+		}
+	}
+	if found < 6 {
+		t.Errorf("%d batches were found", found)
+	}
 }

@@ -39,6 +39,9 @@ const (
 	NoTeam
 )
 
+// MaxBatch is the MaxBody of batches and imports (decisions, size limits).
+const MaxBatch = 32 << 20
+
 // Endpoint is one HTTP route of the contract.
 type Endpoint struct {
 	Method string

@@ -19,7 +19,7 @@ import (
 )
 
 // maxImportBody is what 200000 entries with every field take.
-const maxImportBody = 32 << 20
+const maxImportBody = api.MaxBatch
 
 func historicalEndpoints() []api.Endpoint {
 	const path = "/general-ledger/historical"

@@ -16,7 +16,7 @@ import (
 
 // What a batch may weigh, and how long one of its statements may take.
 const (
-	batchBytes   = 32 << 20
+	batchBytes   = api.MaxBatch
 	batchTimeout = 5 * time.Minute
 )
 

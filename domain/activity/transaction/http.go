@@ -32,7 +32,7 @@ func endpoints() []api.Endpoint {
 		}, create),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/batch", ID: "batchTransactions", Tag: "Transactions", Summary: "Create many transactions",
-			Scopes: write, DryRun: true, MaxBody: 8 << 20, Timeout: 5 * time.Minute,
+			Scopes: write, DryRun: true, MaxBody: api.MaxBatch, Timeout: 5 * time.Minute,
 			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with atomic=true nothing lands when one item is bad. At most 20000 lines" +
 				" altogether (`tooManyLines`). An item with a uniqueRef that exists is refused, so a batch can be sent again.",
 		}, batch),

@@ -308,11 +308,15 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 
 // remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the work intact then.
 func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+	return refusedInUse(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx, file.Detach(tx, one, []id.ID{}), db.Stmt{
 			SQL: `delete from transaction where team_id = @team and id = @id`, Args: db.Args{"team": tx.Team, "id": one},
 		})
-	})
+	}))
+}
+
+// refusedInUse returns the error of a deletion, errInUse where something refers to what was to go.
+func refusedInUse(err error) error {
 	const foreignKeyViolation = "23503"
 	if db.SQLState(err) == foreignKeyViolation {
 		return errInUse.With(apierr.InUse{LockReasons: []string{"inUse"}, SuggestedOnLocked: apierr.Archive})

@@ -28,7 +28,7 @@ func endpoints() []api.Endpoint {
 			Errors: writing,
 			Doc: "Items with an id change that account connection, others make one. All of them land or none: used last digits are an issue for each item" +
 				" that has them, and the context tells of the first.",
-			Scopes: writes, DryRun: true,
+			Scopes: writes, DryRun: true, MaxBody: api.MaxBatch,
 		}, batch),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/account-connections/{id}", ID: "getAccountConnection", Tag: tag, Summary: "Read an account at a bank",

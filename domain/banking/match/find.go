@@ -14,7 +14,7 @@ import (
 // How much Find looks at: open records of the accounts around those that are asked for, since each of them is a rival, and
 // transactions that no record has.
 const (
-	maxRivals     = 5000
+	maxRivals     = 30_000
 	maxCandidates = 20_000
 )
 

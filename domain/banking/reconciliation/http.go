@@ -41,7 +41,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Takes transactions off the record, or all of them. They stay booked, and can be changed again. A record that a bank rule matched is not matched by it any more.",
 		}, unreconcile),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-records/reconcile", ID: "reconcileBankRecords", Tag: tag, Summary: "Reconcile many bank records", Scopes: scopes, DryRun: true,
+			Method: http.MethodPost, Path: "/bank-records/reconcile", ID: "reconcileBankRecords", Tag: tag, Summary: "Reconcile many bank records", Scopes: scopes, DryRun: true, MaxBody: api.MaxBatch,
 			Doc: "Good items land and bad ones are reported with the codes and reasons of reconcileBankRecord; with atomic=true nothing lands when one item is bad. Of several items" +
 				" that name a record or a transaction, later ones find what earlier ones left.",
 		}, batch),

@@ -115,3 +115,28 @@ func TestWhatIsNoSuggestion(t *testing.T) {
 		}
 	}
 }
+
+// What a code of the bank proves is found among twenty thousand open records.
+func TestACodeAmongThousandsOfOpenRecords(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	paid := o.paid("2026-02-08", 30100, o.stay("HMAAAA1", "airbnb"))
+	record := o.says(30100, "Wire HMAAAA1")
+	o.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
+		select @team, gen_random_uuid(), @account, date '2026-02-01' + n % 20, n, 'Row ' || n, now(), now() from generate_series(1, 20000) n where n <> 30100`,
+		db.Args{"account": o.accounts["1000"]})
+
+	day := o.Get("/bank-records/" + record.String()).Want(200).String("date")
+	got := o.Get("/bank-records/suggestions?limit=250&dateRange=" + day).Want(200)
+	for page := 2; page <= 8; page++ {
+		for i := range got.Len("data") {
+			if at := "data." + strconv.Itoa(i); got.String(at+".bankRecord.id") == record.String() {
+				got.WantFields(at, object{"result": "unique", "reason": "key"}).WantFields(at+".sets.0.transactions.0", object{"id": paid})
+
+				return
+			}
+		}
+		got = o.Get("/bank-records/suggestions?limit=250&dateRange=" + day + "&page=" + strconv.Itoa(page)).Want(200)
+	}
+	t.Errorf("the record is on no page of the day")
+}

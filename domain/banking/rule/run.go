@@ -2,7 +2,6 @@ package rule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -347,28 +346,51 @@ func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) er
 	if err != nil {
 		return err
 	}
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return undoItems(ctx, tx, items) })
+	if apierr.Refused(err) {
+		err = undoEach(ctx, tx, items)
+	}
+	if err != nil {
+		return err
+	}
+
+	return undone(ctx, tx, args.RunID, items)
+}
+
+// undoItems opens the records of items again and deletes their transactions, all or none.
+func undoItems(ctx context.Context, tx *db.Tx, items []RunItem) error {
+	records, transactions := make([]id.ID, len(items)), make([]id.ID, len(items))
 	for i := range items {
-		item := &items[i]
-		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-			if _, err := bank.Free(ctx, tx, []id.ID{item.BankRecordID}, []id.ID{*item.TransactionID}); err != nil {
-				return err
-			}
-			err := transaction.Remove(ctx, tx, *item.TransactionID, false, ledger.Lenience{})
-			if errors.Is(err, apierr.NotFound) { // somebody has deleted it since
-				return nil
-			}
-			return err
-		})
+		records[i], transactions[i] = items[i].BankRecordID, *items[i].TransactionID
+	}
+
+	if _, err := bank.Free(ctx, tx, records, transactions); err != nil {
+		return err
+	}
+	if err := transaction.DeleteAll(ctx, tx, transactions, ledger.Lenience{}); err != nil {
+		return err
+	}
+	for i := range items {
+		items[i].Outcome, items[i].Reason, items[i].TransactionID = Undone, nil, nil
+	}
+
+	return nil
+}
+
+// undoEach takes items back one by one; what cannot be taken back keeps its transaction, with the reason.
+func undoEach(ctx context.Context, tx *db.Tx, items []RunItem) error {
+	for i := range items {
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return undoItems(ctx, tx, items[i:i+1]) })
 		switch {
 		case err == nil:
-			item.Outcome, item.Reason, item.TransactionID = Undone, nil, nil
 		case apierr.Refused(err):
-			item.Reason = new(reasonOf(err))
+			items[i].Reason = new(reasonOf(err))
 		default:
 			return err
 		}
 	}
-	return undone(ctx, tx, args.RunID, items)
+
+	return nil
 }
 
 func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {

@@ -19,7 +19,7 @@ func (r routes) writes() []api.Endpoint {
 			Doc: "All of them land or none, save those whose uniqueRef the team has already: `known` names the records that have it, which stay as they are. Of several balances" +
 				" of an account and day the last one of the request counts. Records before the account's first day are left out: they are part of its opening." +
 				" Records that can be there twice land as well, with `duplicates`. Needs the scope transactions:write too when a bank rule of mode auto takes one of the records.",
-			Scopes: []string{"bank:write"}, DryRun: true, Status: http.StatusCreated, MaxBody: 32 << 20,
+			Scopes: []string{"bank:write"}, DryRun: true, Status: http.StatusCreated, MaxBody: api.MaxBatch,
 		}, r.batch),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/bank-records/{id}", ID: "updateBankRecord", Tag: tag, Summary: "Change, exclude or bring back a bank record",

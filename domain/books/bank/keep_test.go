@@ -237,3 +237,25 @@ func TestRecordsBeforeTheFirstDayAreLeftOut(t *testing.T) {
 		t.Errorf("%d records are marked as left out", n)
 	}
 }
+
+// Movements that would take an account beyond what a JSON number tells exactly are refused, so its reports stay readable.
+func TestMovementsBeyondTheRangeAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	many := func(cents int64, n int) list {
+		data := list{}
+		for range n {
+			data = append(data, w.movement(cents))
+		}
+		return data
+	}
+
+	w.Post(batch, object{"data": many(10_000_000_000_000, 1000)}).WantError(apierr.CodeBadRequest, "").WantIssue("range", "data")
+	w.Post(batch, object{"data": many(10_000_000_000_000, 900)}).Want(201)
+	low := w.keep(1)
+	w.Post(batch, object{"data": many(10_000_000_000_000, 2)}).WantError(apierr.CodeBadRequest, "")
+	w.Put(path(low), object{"amount": 10_000_000_000_000}).WantError(apierr.CodeBadRequest, "").WantIssue("range", "amount")
+	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 901 {
+		t.Errorf("%d records are kept", n)
+	}
+}

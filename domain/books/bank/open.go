@@ -31,7 +31,7 @@ type Days struct {
 	Accounts []id.ID
 }
 
-// OpenIn are the open movements of some days, the newest first, and at most so many, which are no more than 10001.
+// OpenIn are the open movements of some days, the newest first, and at most so many, which are no more than 30001.
 func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	args, accounts := db.Args{"team": tx.Team, "from": d.From, "to": d.To}, ""
 	if len(d.Accounts) > 0 {
@@ -44,7 +44,7 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.date >= @from and r.date < @to`+accounts+`
 			and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
-		order by r.date desc, r.arrival desc, r.id desc limit 10001) r limit @most`, args)
+		order by r.date desc, r.arrival desc, r.id desc limit 30001) r limit @most`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read open bank records: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // landing is what became of the records of a batch.
@@ -56,6 +57,10 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 		isNew[v] = true
 	}
 
+	if err := checkReach(ctx, tx, named, "data"); err != nil {
+		return nil, err
+	}
+
 	out := &landing{ids: []id.ID{}, known: []Known{}}
 	var rest []numbered
 	for i := range records {
@@ -69,6 +74,26 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	out.known, err = loadKnown(ctx, tx, rest)
 
 	return out, err
+}
+
+// checkReach refuses movements with which the balance of an account could leave the range that a JSON number tells exactly, whatever the
+// day that it is read for. It fails with 400 and the issue range at a path of the body.
+func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) error {
+	beyond, err := db.Get[bool](ctx, tx, `
+		select exists (
+			select from account a cross join lateral (
+				select sum(abs(n.cents)) as cents from (
+					select sum(d.cents) as cents from bank_day d where d.team_id = @team and d.account_id = a.id group by d.day) n) d
+			where a.team_id = @team and a.id = any(@accounts) and d.cents + abs(coalesce(a.banking_opening, 0)) > @most::bigint)`,
+		db.Args{"team": tx.Team, "accounts": accounts, "most": money.MaxCents})
+	if err != nil {
+		return fmt.Errorf("add up what bank records move: %w", err)
+	}
+	if beyond {
+		return apierr.BadRequest.At(apierr.IssueRange.InBody(at...))
+	}
+
+	return nil
 }
 
 // numbered is a record of a batch and its place there.
@@ -150,6 +175,11 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 	}
 	if err != nil {
 		return false, fmt.Errorf("change a bank record: %w", err)
+	}
+	if to.AccountID != nil {
+		if err := checkReach(ctx, tx, []id.ID{*to.AccountID}, "amount"); err != nil {
+			return false, err
+		}
 	}
 	note(tx, &h.stored, &to)
 

@@ -17,7 +17,7 @@ const (
 	tag = "Contacts"
 	// Either scope opens the route; with the second alone only vendors can be written.
 	writeScope = "contacts:write|contacts:vendors:write"
-	batchBytes = 32 << 20
+	batchBytes = api.MaxBatch
 )
 
 // endpoints are the routes of contacts. The box seals tax identifiers.

@@ -17,7 +17,7 @@ import (
 )
 
 // maxBody bounds the body of an import.
-const maxBody = 32 << 20
+const maxBody = api.MaxBatch
 
 const failures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
 	"listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and `requiredAccountMissing`; `statementLayoutMissing`; " +

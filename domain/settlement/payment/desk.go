@@ -107,7 +107,7 @@ var nothingKind = job.NewKind("payment.nothing")
 
 // Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more than there is.
 type Terms struct {
-	*Limits
+	*CurrentLimits
 	Overdraft bool
 }
 
@@ -169,7 +169,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 // divide gives the places of the orders that leave at once and of those that wait for a second person.
 func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
 	for i := range orders {
-		if t.waits(orders[i].Amount) {
+		if t.waits(orders[i].Amount, orders[i].Currency) {
 			waiting = append(waiting, i)
 		} else {
 			leaving = append(leaving, i)

@@ -64,7 +64,7 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 // Judge finds what stands against claims that are made together: what they take of the owners of a period must be available to them, what
 // they take from an account must be on it, and the limits of the team hold. With overdraft the first two are warnings. The findings are by
 // claim. A preview asks it as well as whoever pays, who has called TakeTurns.
-func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]finding.Finding, *Limits, error) {
+func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]finding.Finding, *CurrentLimits, error) {
 	limits, err := currentLimits(ctx, tx)
 	if err != nil {
 		return nil, nil, err

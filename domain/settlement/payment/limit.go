@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Limits are what a team lets providers pay out; null is no limit.
+// Limits are what a team lets providers pay out in its default currency; null is no limit.
 type Limits struct {
 	PerPayment   *money.Cents `json:"perPayment" doc:"Cents; a payment of more is refused."`
 	PerDay       *money.Cents `json:"perDay" doc:"Cents; what is asked for, or approved, on one day (UTC) is refused as far as all payments of the day together come to more."`
@@ -86,28 +86,39 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	return readLimits(ctx, tx, nil)
 }
 
-// currentLimits are the limits that count; none are set for a team that has never said any.
-func currentLimits(ctx context.Context, tx *db.Tx) (*Limits, error) {
-	l, err := db.Maybe[Limits](ctx, tx, `select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1`,
-		db.Args{"team": tx.Team})
+// CurrentLimits are the limits that count now, with the currency that they are in. Payments in another currency know none of them.
+type CurrentLimits struct {
+	Limits
+	Currency string
+}
+
+// currentLimits loads the limits that count; none are set for a team that has never said any.
+func currentLimits(ctx context.Context, tx *db.Tx) (*CurrentLimits, error) {
+	l, err := db.Get[CurrentLimits](ctx, tx, `
+		select p.per_payment, p.per_day, p.approval_from, k.default_currency as currency
+		from team k left join lateral (
+			select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1) p on true
+		where k.team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of payments: %w", err)
 	}
-	if l == nil {
-		l = &Limits{}
-	}
-	return l, nil
+
+	return &l, nil
 }
 
-// waits reports that a payment needs a second person; nil are no limits.
-func (l *Limits) waits(amount money.Cents) bool {
-	return l != nil && l.ApprovalFrom != nil && amount >= *l.ApprovalFrom
+// waits reports whether a payment needs a second person; nil are no limits.
+func (l *CurrentLimits) waits(amount money.Cents, currency string) bool {
+	return l != nil && l.ApprovalFrom != nil && currency == l.Currency && amount >= *l.ApprovalFrom
 }
 
 // check adds what the limits say of claims to their findings.
-func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]finding.Finding) error {
+func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]finding.Finding) error {
 	var total money.Cents
 	for i := range claims {
+		if claims[i].Currency != l.Currency {
+			continue
+		}
+
 		total += claims[i].Amount
 		if l.PerPayment != nil && claims[i].Amount > *l.PerPayment {
 			to[i] = append(to[i], finding.Finding{Code: LimitExceeded, Severity: finding.Error, Context: map[string]any{
@@ -120,8 +131,8 @@ func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]fi
 	}
 	asked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(amount), 0)::bigint from payment
-		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and id <> all(@but)`,
-		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "but": judged(claims)})
+		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and currency = @currency and id <> all(@but)`,
+		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "currency": l.Currency, "but": judged(claims)})
 	if err != nil {
 		return fmt.Errorf("add up the payments of a day: %w", err)
 	}
@@ -129,6 +140,10 @@ func (l *Limits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]fi
 		return nil
 	}
 	for i := range claims {
+		if claims[i].Currency != l.Currency {
+			continue
+		}
+
 		to[i] = append(to[i], finding.Finding{Code: LimitExceeded, Severity: finding.Error, Context: map[string]any{
 			"limit": "perDay", "allowed": *l.PerDay, "requested": total, "asked": asked, "currency": claims[i].Currency,
 		}})

@@ -214,7 +214,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	if err != nil {
 		return nil, err
 	}
-	if t.Type == transaction.Expense && !limits.waits(t.Total) {
+	if t.Type == transaction.Expense && !limits.waits(t.Total, t.Currency) {
 		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: at, AccountID: api.Set(d.FundingAccountID)}); err != nil {
 			return nil, inBody(err)
 		}

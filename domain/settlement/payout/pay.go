@@ -98,7 +98,7 @@ func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	}
 	var tasks []operation.Task
 	for from, of := range orders {
-		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{Limits: b.limits, Overdraft: b.request.AllowOverdraft})
+		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{CurrentLimits: b.limits, Overdraft: b.request.AllowOverdraft})
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ type book struct {
 	date    day.Day
 	plans   []*plan
 	desks   map[id.ID]*payment.Desk
-	limits  *payment.Limits
+	limits  *payment.CurrentLimits
 }
 
 // prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the request says of the bank

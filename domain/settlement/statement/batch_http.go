@@ -18,7 +18,7 @@ import (
 )
 
 // maxBatchBody is what 20000 ids take, with room.
-const maxBatchBody = 4 << 20
+const maxBatchBody = api.MaxBatch
 
 // BatchEndpoints change many statements as one operation.
 func batchEndpoints() []api.Endpoint {
