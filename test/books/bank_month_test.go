@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"stayledger/platform/id"
@@ -144,9 +145,10 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 		book := only(hledger(t, books, "balance", "--end", after, "acct:1000")[x.accounts["1000"].name()])
 
 		// The bank's side as a journal of its own: opening, records, and the items that the service lists.
-		side := "commodity USD 1000.00\n\n2026-02-01 opening\n  bank:statement  USD 1000.00\n  rest\n"
+		var side strings.Builder
+		side.WriteString("commodity USD 1000.00\n\n2026-02-01 opening\n  bank:statement  USD 1000.00\n  rest\n")
 		for _, m := range movements {
-			side += fmt.Sprintf("\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, money.Cents(m.cents).Decimal("usd"))
+			fmt.Fprintf(&side, "\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, money.Cents(m.cents).Decimal("usd"))
 		}
 		items := x.Get(path + "/reconciling-items?limit=250&date=" + date).Want(200)
 		for i := range items.Len("data") {
@@ -154,10 +156,10 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 			if kind := items.String("data." + strconv.Itoa(i) + ".kind"); kind == "atBankNotInBooks" || kind == "inTransitAtOpening" {
 				cents = -cents
 			}
-			side += fmt.Sprintf("\n%s item\n  bank:items  USD %s\n  rest\n", date, money.Cents(cents).Decimal("usd"))
+			fmt.Fprintf(&side, "\n%s item\n  bank:items  USD %s\n  rest\n", date, money.Cents(cents).Decimal("usd"))
 		}
 		file := filepath.Join(t.TempDir(), "bank.journal")
-		if err := os.WriteFile(file, []byte(side), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(side.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		bank := hledger(t, file, "balance", "--end", after, "bank")

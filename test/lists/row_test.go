@@ -25,7 +25,7 @@ func (b *books) unpaid(random *rand.Rand) {
 	b.T.Helper()
 
 	for i := range 10 {
-		listing := b.World.Listing(fmt.Sprintf("Cabin %d", random.IntN(1000)), b.Contact("owner", "Owner "+strconv.Itoa(i)))
+		listing := b.Listing(fmt.Sprintf("Cabin %d", random.IntN(1000)), b.Contact("owner", "Owner "+strconv.Itoa(i)))
 		for month := 1; month <= 3; month++ {
 			at := fmt.Sprintf("2026-%02d-%02d", month, 1+random.IntN(20))
 			stay := b.Stay(listing, at, int64(10000+random.IntN(90000)))

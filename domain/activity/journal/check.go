@@ -197,7 +197,7 @@ func (j *Journal) check(n *named, old *Journal) error {
 		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
 		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", apierr.IssueAccountInactive)
 		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
-		refuse(a.Type == account.TypeBank && a.Currency != j.Currency && !(sameMoney && standing[a.ID]), "accountId", apierr.IssueCurrencyMismatch)
+		refuse(a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !standing[a.ID]), "accountId", apierr.IssueCurrencyMismatch)
 		of := n.reservations[deref(l.ReservationID)]
 		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", apierr.IssueListingMismatch)
 		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId", apierr.IssueCurrencyMismatch)

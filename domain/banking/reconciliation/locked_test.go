@@ -27,7 +27,9 @@ func TestAReconciledTransactionKeepsItsMoney(t *testing.T) {
 	w.Get("/bank-records/"+record).Want(200).WantFields("reconciliation", whole.Object{"status": "paid"})
 
 	for _, body := range []whole.Object{
-		{"date": "2026-02-11"}, {"accountId": w.Account("1010")}, {"lines_update": whole.Array{whole.Object{"id": line, "amount": 1501}}},
+		{"date": "2026-02-11"},
+		{"accountId": w.Account("1010")},
+		{"lines_update": whole.Array{whole.Object{"id": line, "amount": 1501}}},
 		{"lines_create": whole.Array{whole.Object{"accountId": repairs, "amount": 1}}},
 	} {
 		w.Put(path, body).WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)

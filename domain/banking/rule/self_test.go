@@ -18,7 +18,7 @@ func (w *world) movement(date string, cents int64, description string, pairs ...
 // add sends records as a file does, in one batch, and runs what they start.
 func (w *world) add(movements ...any) *apitest.Response {
 	w.T.Helper()
-	r := w.Post("/bank-records/batch", object{"data": list(movements)}).Want(201)
+	r := w.Post("/bank-records/batch", object{"data": movements}).Want(201)
 	w.Work()
 
 	return r

@@ -145,7 +145,9 @@ var bankRows = []struct {
 	kind bank.ItemKind
 	row  string
 }{
-	{bank.InTransit, "depositsInTransit"}, {bank.Outstanding, "outstandingPayments"}, {bank.AtBank, "atBankNotInBooks"},
+	{bank.InTransit, "depositsInTransit"},
+	{bank.Outstanding, "outstandingPayments"},
+	{bank.AtBank, "atBankNotInBooks"},
 	{bank.AtOpening, "inTransitAtOpening"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"stayledger/platform/id"
@@ -42,17 +43,18 @@ type bankModel struct {
 	balance int64 // of the opening transaction
 }
 
-// String tells the model in short lines.
+// String returns the model in short lines.
 func (m *bankModel) String() string {
-	text := fmt.Sprintf("first %s, opening %d, in transit %d, opening transaction %d\n", m.first, m.opening, m.transit, m.balance)
+	var text strings.Builder
+	fmt.Fprintf(&text, "first %s, opening %d, in transit %d, opening transaction %d, stated %v\n", m.first, m.opening, m.transit, m.balance, m.stated)
 	for _, s := range m.sources {
-		text += fmt.Sprintf("source %s %d, opens %t, record %d\n", s.date, s.cents, s.opens, s.record)
+		fmt.Fprintf(&text, "source %s %d, opens %t, record %d\n", s.date, s.cents, s.opens, s.record)
 	}
 	for _, r := range m.movements {
-		text += fmt.Sprintf("record %s %d, source %d\n", r.date, r.cents, r.source)
+		fmt.Fprintf(&text, "record %s %d, source %d\n", r.date, r.cents, r.source)
 	}
 
-	return text + fmt.Sprintln("stated", m.stated)
+	return text.String()
 }
 
 // figures returns what bank and books say at the end of a day.
