@@ -26,6 +26,7 @@ type param struct {
 	typ      reflect.Type // without pointer and slice
 	pointer  bool
 	slice    bool
+	texts    bool // a list of free texts, which is a CSV record
 	required bool
 	fallback string
 	enum     []string
@@ -92,6 +93,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 		p.pattern = regexp.MustCompile(e)
 	}
 	p.min, p.max = bound(f, "minimum", "minLength"), bound(f, "maximum", "maxLength")
+	p.texts = p.slice && p.typ.Kind() == reflect.String && !isText(p.typ) && p.enum == nil && p.format == ""
 	return p
 }
 
@@ -122,8 +124,9 @@ func bound(f reflect.StructField, number, length string) *int64 {
 	return &n
 }
 
-// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than guessed at.
-func parseQuery(raw string) (map[string]string, []apierr.Issue) {
+// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than guessed at. Parameters that
+// take lists of free texts can be given several times; their records are joined into one.
+func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.Issue) {
 	if raw == "" {
 		return nil, nil
 	}
@@ -150,10 +153,14 @@ func parseQuery(raw string) (map[string]string, []apierr.Issue) {
 		switch _, seen := values[name]; {
 		case err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 			refuse(apierr.IssueMalformedQuery, name)
-		case seen:
+		case seen && !texts[name]:
 			refuse(apierr.IssueDuplicateParameter, name)
 		case text == "":
 			refuse(apierr.IssueEmptyParameter, name)
+		case texts[name] && splitRecord(text) == nil: // here, since two halves can look whole once they are joined
+			refuse(apierr.IssueMalformed, name)
+		case seen:
+			text = values[name] + "," + text
 		}
 		values[name] = text
 	}
@@ -216,11 +223,15 @@ func (p *param) issue(code apierr.IssueCode, path ...any) apierr.Issue {
 
 func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 	if p.slice {
-		if strings.Count(text, ",") >= p.maxItems {
+		parts := p.split(text)
+		if parts == nil {
+			issue := p.issue(apierr.IssueMalformed)
+			return &issue
+		}
+		if len(parts) > p.maxItems {
 			issue := p.issue(apierr.IssueItems)
 			return &issue
 		}
-		parts := strings.Split(text, ",")
 		out := reflect.MakeSlice(reflect.SliceOf(p.typ), len(parts), len(parts))
 		for i, part := range parts {
 			if issue := p.setOne(out.Index(i), part); issue != nil {

@@ -214,6 +214,9 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 			no := false
 			param.Explode = &no
 		}
+		if pa.texts {
+			param.Description = strings.TrimSpace(param.Description + " " + textsDoc)
+		}
 		schema.Description, schema.Deprecated = "", false
 		out = append(out, param)
 	}

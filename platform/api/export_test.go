@@ -11,7 +11,10 @@ import (
 )
 
 // For the fuzz tests.
-var ParseQuery = parseQuery
+var (
+	ParseQuery  = parseQuery
+	SplitRecord = splitRecord
+)
 
 // CheckJSON holds a text to no schema.
 func CheckJSON(text []byte) ([]apierr.Issue, error) {

@@ -85,6 +85,7 @@ type plan struct {
 	endpoint     *Endpoint
 	params       []param
 	query        map[string]bool
+	texts        map[string]bool // query parameters that take a list of free texts
 	body         *huma.Schema
 	bodyIndex    []int
 	bodyOptional bool
@@ -158,7 +159,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) prepare(e *Endpoint) plan {
-	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}}
+	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}, texts: map[string]bool{}}
 	if f, ok := e.in.FieldByName("Body"); ok {
 		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index
 		p.bodyOptional = f.Tag.Get("required") == "false"
@@ -174,7 +175,7 @@ func (s *Server) prepare(e *Endpoint) plan {
 	}
 	for i := range p.params {
 		if p.params[i].in == "query" {
-			p.query[p.params[i].name] = true
+			p.query[p.params[i].name], p.texts[p.params[i].name] = true, p.params[i].texts
 		}
 	}
 	if e.DryRun {
@@ -324,7 +325,7 @@ func resolve(in reflect.Value) []apierr.Issue {
 }
 
 func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]string, error) {
-	query, issues := parseQuery(r.URL.RawQuery)
+	query, issues := parseQuery(r.URL.RawQuery, rc.plan.texts)
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}

@@ -1,6 +1,7 @@
 package lists_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -109,7 +110,15 @@ func without(all, others []string) []string {
 type described struct {
 	Type  string
 	Enum  []string
-	Items struct{ Enum []string }
+	Items struct {
+		Type, Format string
+		Enum         []string
+	}
+}
+
+// isTexts reports whether a filter takes several free texts.
+func (d described) isTexts() bool {
+	return d.Type == "array" && d.Items.Type == "string" && d.Items.Enum == nil && d.Items.Format == ""
 }
 
 // values are those that a filter can be asked with; nil for one that takes any text.
@@ -180,8 +189,15 @@ func TestEveryListIsHeldToTheContract(t *testing.T) {
 		}
 	}
 	for _, p := range promises {
-		if _, ok := described[p.path]; !ok {
+		filters, ok := described[p.path]
+		if !ok {
 			t.Errorf("there is no list %s", p.path)
+		}
+		for _, name := range p.parameters() {
+			named := slices.Contains(strings.Fields(p.texts), name)
+			if named != (filters[name].isTexts() && slices.Contains(strings.Fields(p.others), name)) {
+				t.Errorf("%s: say in table_test.go whether %s takes free texts", p.path, name)
+			}
 		}
 	}
 }
@@ -221,6 +237,9 @@ func TestListsKeepTheContract(t *testing.T) {
 		}
 		if p.date != "" && !p.few {
 			p.dates(t, b)
+		}
+		for name := range strings.FieldsSeq(p.texts) {
+			p.records(t, b, name)
 		}
 		for name := range strings.FieldsSeq(p.others) {
 			p.narrows(t, b, name, filters[p.path][name].values(), all)
@@ -374,6 +393,21 @@ func (p promise) none(t *testing.T, b *books, name string, all []string) {
 	}
 }
 
+// records holds a list of free texts to what CSV says of its values. Those with a pattern have none with a comma.
+func (p promise) records(t *testing.T, b *books, name string) {
+	t.Helper()
+	for _, record := range []string{`"`, `1234,"1234`, `1234"`, `"1234" `, `""`, `1234,`} {
+		r := b.Get(p.path + "?" + name + "=" + url.QueryEscape(record)).Want(400)
+		if r.String("issues.0.code") != "malformed" || r.String("issues.0.path.0") != name {
+			p.errorf(t, "%s=%s: %s, want malformed", name, record, r.Body)
+		}
+	}
+	value := cmp.Or(telling[name], "none")
+	want := list(b.Team, p.path, name+"="+value)
+	p.same(t, b, name+"="+url.QueryEscape(`"`+value+`"`), want)
+	p.same(t, b, name+"="+value+"&"+name+"="+value, want)
+}
+
 // narrows says that a filter which is declared is asked: one of its values selects fewer rows than the list has.
 func (p promise) narrows(t *testing.T, b *books, name string, values, all []string) {
 	t.Helper()
@@ -438,6 +472,31 @@ func (promise) before(days map[string][]string, day string) []string {
 		}
 	}
 	return rows
+}
+
+// A reference with a comma or a quotation mark is found in quotation marks, beside others.
+func TestReferencesWithACommaAreFound(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	ids := map[string]string{}
+	for _, ref := range []string{"INV 12,3", `12" pipe`, "B7", "INV 12", "3"} {
+		ids[ref] = w.Post("/contacts", world.Object{"type": "vendor", "name": "V", "uniqueRef": ref}).Want(201).String("id")
+	}
+	for _, test := range []struct {
+		records []string
+		want    []string
+	}{
+		{[]string{`"INV 12,3"`}, []string{"INV 12,3"}},
+		{[]string{`INV 12,3`}, []string{"INV 12", "3"}},
+		{[]string{`B7,"INV 12,3"`}, []string{"B7", "INV 12,3"}},
+		{[]string{`"12"" pipe"`, "B7", "INV 12,3"}, []string{`12" pipe`, "B7", "INV 12", "3"}},
+	} {
+		var want []string
+		for _, ref := range test.want {
+			want = append(want, ids[ref])
+		}
+		promise{path: "/contacts"}.same(t, &books{World: w}, url.Values{"uniqueRefs": test.records}.Encode(), want)
+	}
 }
 
 // A listing has an opening balance while a deposit that is nothing else says so.

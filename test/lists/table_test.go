@@ -10,6 +10,8 @@ type promise struct {
 	refs, nullable string
 	// former are the names that filters had; they go on as they were.
 	former string
+	// texts are those of the others that take several free texts.
+	texts string
 	// date is the field that dateRange narrows by; empty for lists without.
 	date string
 	// amount says that the list is narrowed by amount.
@@ -26,6 +28,7 @@ var promises = []promise{
 	{
 		path: "/accounts", ids: "ids", refs: "categoryIds", sorts: "name code createdAt updatedAt type status category",
 		others: "type classification status assignment isAssigned codes uniqueRefs bankingCategory currency last4 hasEntries search",
+		texts:  "codes uniqueRefs",
 	},
 	{
 		path: "/account-connections", ids: "ids", nullable: "accountIds connectionIds", sorts: "name createdAt", others: "status currency lastDigits search",
@@ -37,21 +40,24 @@ var promises = []promise{
 		sorts: "date amount description createdAt",
 		others: "reconcileStatus matchedByBankRule includeBalanceRecords includeMatchingTransactions hasMatchingTransactions reservationLineFilter status search " +
 			"uniqueRefs includeMatchingRules hasDuplicates includeDuplicates",
+		texts: "uniqueRefs",
 	},
 	{
 		path: "/bank-rules", ids: "ids", refs: "accountIds listingIds", nullable: "contactIds", sorts: "priority name createdAt updatedAt",
 		others: "status mode transactionType search include",
 	},
-	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", few: true},
-	{path: "/contacts", ids: "ids", sorts: "name email createdAt", others: "type status search uniqueRefs include"},
+	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", texts: "uniqueRefs", few: true},
+	{path: "/contacts", ids: "ids", sorts: "name email createdAt", others: "type status search uniqueRefs include", texts: "uniqueRefs"},
 	{path: "/general-ledger/historical", sorts: "createdAt", few: true},
 	{
 		path: "/general-ledger/journals", ids: "ids", refs: "accountIds listingIds contactIds reservationIds", date: "date", sorts: "date total createdAt description",
 		others: "uniqueRefs shortRefs ledger reversed search",
+		texts:  "uniqueRefs shortRefs",
 	},
 	{
 		path: "/listings", ids: "ids", refs: "contactIds", former: "contactId", sorts: "name createdAt",
 		others: "shortRefs status search activeOwnership activeRecurringFeePeriods openingBalance parent include",
+		texts:  "shortRefs",
 	},
 	{
 		path: "/listings/ownership-periods", ids: "ids", refs: "listingIds contactIds", former: "contactId", sorts: "startAt endAt createdAt",
@@ -61,7 +67,7 @@ var promises = []promise{
 		path: "/payments", refs: "connectionIds contactIds transactionIds approvalIds", former: "connectionId contactId transactionId", date: "date",
 		sorts: "date amount createdAt", others: "status", few: true,
 	},
-	{path: "/recurring-fees", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt", others: "uniqueRefs status type rateType search"},
+	{path: "/recurring-fees", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt", others: "uniqueRefs status type rateType search", texts: "uniqueRefs"},
 	{path: "/recurring-fees/listing-periods", ids: "ids", refs: "recurringFeeIds listingIds", former: "recurringFeeId", sorts: "startAt createdAt"},
 	{
 		path: "/reports/journal-entries", ids: "ids", refs: "accountIds categoryIds",
@@ -70,14 +76,16 @@ var promises = []promise{
 		others: "startDate endDate notAccountIds notCategoryIds notListingIds notContactIds notReservationIds notTransactionIds notOwnershipPeriodIds notStatementIds " +
 			"notRecurringFeeIds accountClassifications transactionTypes notTransactionTypes triggerTypes notTriggerTypes channels notChannels businessModels " +
 			"occupancyStatus party ledger status balanceSheetRows attached locked search txnCode currency createdAtFrom createdAtTo",
+		texts: "triggerTypes notTriggerTypes channels notChannels",
 	},
 	{
 		path: "/reservations", ids: "ids", refs: "listingIds", nullable: "connectionIds", former: "listingId connectionId date", date: "checkIn", amount: true,
 		sorts: "checkIn checkOut bookedAt guestName createdAt",
 		others: "shortRefs uniqueRefs type status generalLedgerStatus dateField search bookingChannel businessModel lineType appId paidStatus " +
 			"includeLines include",
+		texts: "shortRefs uniqueRefs bookingChannel lineType appId",
 	},
-	{path: "/reservations/line-mappings", nullable: "accountIds", sorts: "lineType status createdAt", others: "appId lineType channel status search"},
+	{path: "/reservations/line-mappings", nullable: "accountIds", sorts: "lineType status createdAt", others: "appId lineType channel status search", texts: "appId lineType channel"},
 	{path: "/statement-layouts", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt updatedAt", others: "isDefault search", few: true},
 	{
 		path: "/statements", ids: "statementIds", refs: "periodIds ownershipPeriodIds listingIds ownerIds recurringFeeIds", date: "startAt",
@@ -89,6 +97,7 @@ var promises = []promise{
 		former: "accountId contactId recurringTemplateId connectionId", date: "date", amount: true, sorts: "date amount createdAt description",
 		others: "type status isOpeningBalance isLocked hasActiveJournalEntries last4 paidAtRange paidStatus reconciled matchedByBankRule uniqueRefs shortRefs search " +
 			"includeLines include",
+		texts: "last4 uniqueRefs shortRefs",
 	},
 	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
 }

@@ -3,6 +3,7 @@ package posted
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"net/url"
 	"slices"
@@ -86,10 +87,21 @@ func AsQuery(filter any) string {
 			for i := range all {
 				parts[i] = fmt.Sprint(all[i])
 			}
-			q.Set(name, strings.Join(parts, ","))
+			q.Set(name, record(parts))
 			continue
 		}
 		q.Set(name, fmt.Sprint(value))
 	}
 	return q.Encode()
+}
+
+// record writes values as a CSV record.
+func record(values []string) string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if err := w.Write(values); err != nil {
+		panic(err) // a builder takes everything
+	}
+	w.Flush()
+	return strings.TrimSuffix(text.String(), "\n")
 }

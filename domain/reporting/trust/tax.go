@@ -35,8 +35,8 @@ type TaxFigures struct {
 
 // TaxDrilldowns lead to the entries behind both amounts.
 type TaxDrilldowns struct {
-	TaxableIncome    *report.Drilldown `json:"taxableIncome" doc:"Null for a channel whose name a filter cannot say: one with a comma, or with blanks around it."`
-	CollectableTaxes *report.Drilldown `json:"collectableTaxes" doc:"Null for such a channel, and while the team has no account for lodging taxes."`
+	TaxableIncome    *report.Drilldown `json:"taxableIncome" doc:"The entries behind the taxable income."`
+	CollectableTaxes *report.Drilldown `json:"collectableTaxes" doc:"Null while the team has no account for lodging taxes."`
 }
 
 // TaxListing is a listing's part.
@@ -323,9 +323,6 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) Ta
 	name := channelName(&rows[0])
 	behind.Channels = []string{name}
 	c.TaxFigures = r.figures(income, taxes, behind)
-	if strings.Contains(name, ",") || strings.TrimSpace(name) != name { // a list of parameters cannot say such a name
-		c.Drilldowns = TaxDrilldowns{}
-	}
 	return c
 }
 

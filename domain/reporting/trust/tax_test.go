@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"fmt"
 	"testing"
 
 	"stayledger/platform/apierr"
@@ -90,4 +91,26 @@ func TestSalesTaxLiabilityRefuses(t *testing.T) {
 	if empty.Len("data") != 0 {
 		t.Error("no stays, no rows")
 	}
+}
+
+// A channel is selected by its name whatever characters that has. Decided on 2026-11-25: lists of free texts in queries.
+func TestChannelsOfAnyNameLeadToTheirEntries(t *testing.T) {
+	t.Parallel()
+	b := newTrustBooks(t)
+	hut := fixture.Listing(b.Team, "Hut")
+	for _, channel := range []string{"Fair, Bed & Breakfast", `12" inch`, " blanks "} {
+		stay := b.stayed(hut, "2026-01-10", "2026-01-15", "booked", channel)
+		b.book(stay, false, "2026-01-10", dr("2000", 100).of(stay, hut), cr("4000", 100).owners(hut, id.Zero).of(stay, hut))
+	}
+
+	r := b.Get("/reports/sales-tax-liability?startDate=2026-01&endDate=2026-01&taxableLineIds=" + b.Accounts["4000"].String()).Want(200)
+	if r.Len("data.0.channels") != 3 {
+		t.Fatalf("%s", r.Body)
+	}
+	for i := range 3 {
+		if r.Value(fmt.Sprintf("data.0.channels.%d.drilldowns.taxableIncome", i)) == nil {
+			t.Errorf("%s leads nowhere", r.String(fmt.Sprintf("data.0.channels.%d.channel", i)))
+		}
+	}
+	b.proves(t, r)
 }
