@@ -250,11 +250,20 @@ func (q *Query) Amounts(column string, ranges []money.Range) {
 	q.Where = append(q.Where, "("+strings.Join(within, " or ")+")")
 }
 
-// Search narrows to rows that have a text, case aside, as part of one of the columns.
+// Search narrows to rows that have a text as part of one of the columns.
 func (q *Query) Search(text string, columns ...string) {
-	if text == "" {
-		return
+	if text != "" {
+		q.Where = append(q.Where, ContainsSQL(q.Arg(text), columns...))
 	}
-	like := " ilike " + q.Arg(Like(text))
-	q.Where = append(q.Where, "("+strings.Join(columns, like+" or ")+like+")")
+}
+
+// ContainsSQL is the condition that one of the columns contains a text, which is an argument such as @search. Both are compared as
+// stayledger_fold brings them (migration 0055): case, width and accents make no difference. The empty text is part of all.
+func ContainsSQL(text string, columns ...string) string {
+	conditions := make([]string, len(columns))
+	for i, column := range columns {
+		// The pattern is a query of its own, so that it is made once and not for every row.
+		conditions[i] = "stayledger_fold(" + column + `) collate "C" like (select stayledger_pattern(` + text + "))"
+	}
+	return "(" + strings.Join(conditions, " or ") + ")"
 }

@@ -62,9 +62,9 @@ func TestConditionsOfFilters(t *testing.T) {
 		"z":                       func(q *page.Query) { q.Whether("z", &yes); q.Whether("z", nil) },
 		"(z) is not true":         func(q *page.Query) { q.Whether("z", &no) },
 		"d >= @p0 and d < @p1":    func(q *page.Query) { q.Dates("d", page.Dates{DateRange: month}); q.Dates("d", page.Dates{}) },
-		"(c between @p0 and @p1 or c between @p2 and @p3)":  func(q *page.Query) { q.Amounts("c", money.Ranges{{Low: 1, High: 2}, {Low: 5, High: 5}}) },
-		"(n ilike @p0 or m ilike @p0)":                      func(q *page.Query) { q.Search("x", "n", "m"); q.Search("", "n") },
-		"(n = any(@p0) or n is null and 'null' = any(@p0))": func(q *page.Query) { q.Texts("n", []string{"null"}) },
+		"(c between @p0 and @p1 or c between @p2 and @p3)":                       func(q *page.Query) { q.Amounts("c", money.Ranges{{Low: 1, High: 2}, {Low: 5, High: 5}}) },
+		`(stayledger_fold(n) collate "C" like (select stayledger_pattern(@p0)))`: func(q *page.Query) { q.Search("x", "n"); q.Search("", "n") },
+		"(n = any(@p0) or n is null and 'null' = any(@p0))":                      func(q *page.Query) { q.Texts("n", []string{"null"}) },
 	} {
 		var q page.Query
 		narrow(&q)

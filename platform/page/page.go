@@ -113,6 +113,10 @@ type Sort struct {
 	Nullable bool
 }
 
+// TextSQL orders by an expression that is a text, in lists, reports and exports alike: by the root collation of ICU, whatever the locale of the
+// cluster, case aside (migration 0001). Texts that differ in case alone are equal in it, so another order has to follow.
+func TextSQL(expr string) string { return expr + ` collate "case_insensitive"` }
+
 // Sorts are what a list can be sorted by, in the order in which the description lists them.
 type Sorts []Sort
 
@@ -180,7 +184,7 @@ func (q *Query) Order(sort string) string {
 	}
 	order := by.Expr
 	if by.Text {
-		order += ` collate "case_insensitive"`
+		order = TextSQL(order)
 	}
 	order += direction
 	if by.Nullable {
@@ -332,8 +336,3 @@ func used(sql string, args db.Args) db.Args {
 }
 
 var argument = regexp.MustCompile(`@[a-zA-Z_][a-zA-Z0-9_]*`)
-
-// Like makes a search text safe inside LIKE and gives it as a contains pattern.
-func Like(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
-}

@@ -1,9 +1,11 @@
 package page_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -47,9 +50,7 @@ func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], erro
 		Sorts: sorts,
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
-	if in.Search != "" {
-		q.And("name like @search", db.Args{"search": page.Like(in.Search)})
-	}
+	q.Search(in.Search, "name", "email")
 	return page.List[Person](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -57,6 +58,11 @@ func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], erro
 func newTeam(t *testing.T, names ...string) *apitest.Team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{api.Read(api.Endpoint{Method: http.MethodGet, Path: "/people", ID: "listPeople"}, people)}})
+	addPeople(x, names...)
+	return x
+}
+
+func addPeople(x *apitest.Team, names ...string) {
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for i, n := range names {
 			name, email, has := strings.Cut(n, ":")
@@ -72,7 +78,6 @@ func newTeam(t *testing.T, names ...string) *apitest.Team {
 		}
 		return nil
 	})
-	return x
 }
 
 func names(r *apitest.Response) string {
@@ -200,9 +205,67 @@ func TestOrderTakesNothingFromTheRequest(t *testing.T) {
 	}
 }
 
-func TestLikeTakesTextAsItIs(t *testing.T) {
+// Search compares texts after NFKC, case folding and removal of combining marks. Decided on 2026-11-25.
+func TestSearchFoldsTexts(t *testing.T) {
 	t.Parallel()
-	if got, want := page.Like(`50%_\`), `%50\%\_\\%`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	x := newTeam(t)
+	for _, test := range []struct {
+		name           string
+		finds, ignores []string
+	}{
+		{"ÖZIL", []string{"özil", "ozil", "o\u0308zil", "OZ", "ÖZİL"}, []string{"özal"}},
+		{"O\u0308zil", []string{"özil", "ozil", "ÖZIL"}, nil},
+		{"Straße", []string{"STRASSE", "straße", "STRAẞE", "ſtrasse"}, []string{"strase"}},
+		{"STRASSE", []string{"straße", "STRAẞE"}, nil},
+		{"İstanbul", []string{"istanbul", "ISTANBUL", "i\u0307stanbul", "İSTANBUL"}, nil},
+		{"Isparta", []string{"ısparta", "isparta"}, nil},
+		{"ﬁlm", []string{"FILM", "ﬁlm", "film", "ﬁ"}, nil},
+		{"Å", []string{"\u212b", "a\u030a", "a", "å"}, []string{"ø", "æ"}},
+		{"Ｖｉｌｌａ１２", []string{"villa12", "VILLA"}, nil},
+		{"ΟΔΟΣ ΑΒ", []string{"οδος", "οδοσ", "ὁδός", "οδός αβ"}, nil},
+		{"οδός", []string{"ΟΔΟΣ", "οδοσ"}, nil},
+		{"각", []string{"각", "\u1100\u1161\u11a8"}, []string{"가", "간"}},
+		{"ガラス", []string{"ガラス", "ｶﾞﾗｽ"}, []string{"カラス"}},
+		{"กิน", []string{"กิน"}, []string{"กน"}},
+		{"Žižkov", []string{"zizkov", "ŽIŽKOV"}, nil},
+		{"Nguyễn", []string{"nguyen", "NGUYỄN"}, nil},
+		{"שָׁלוֹם", []string{"שלום"}, nil},
+		{`50%_\`, []string{`%`, `_`, `\`, `50%_\`, "％"}, []string{`5_%`, `\\`, "0%%"}},
+		{"plain", []string{"LAIN", "p"}, []string{"\u0308", "plains"}},
+	} {
+		x.Exec(`delete from contact where team_id = @team`, nil)
+		addPeople(x, test.name)
+		for isFound, want := range map[bool][]string{true: test.finds, false: test.ignores} {
+			for _, search := range want {
+				r := x.Get("/people?search=" + url.QueryEscape(search)).Want(200)
+				if found := r.Len("data") == 1; found != isFound {
+					t.Errorf("%q finds %q: %t, want %t", search, test.name, found, isFound)
+				}
+			}
+		}
+	}
+}
+
+// Go and the database order texts alike, so that reports that sort in Go have the order of lists. Decided on 2026-11-25.
+func TestGoOrdersTextsAsTheDatabaseDoes(t *testing.T) {
+	t.Parallel()
+	texts := strings.Fields("Zebra ozan Özan ÖZAN o\u0308zil özil Ozil a-b ab a_b a.b A-B 1000 1000-1 10001 #1 é E e e\u0301 Éa ea straße strasse STRASSE " +
+		"strassf ø o p æ ae af İz ız iz Iz ь я А б Ά α ω 각 가 나 漢 あ ア ｱ ① 1 2 ½ € $ (a) [a] 'a \"a ’a – — - ﬁ fi fj Å å ä z ž Ž 😀 😁 ñ n nz ŋ đ d ｚ " +
+		"ł l m ث א ก ij ĳ Ｚa zb")
+	texts = append(texts, "a b", "A B", "1000 1", "")
+
+	x := newTeam(t)
+	var want []string
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		want, err = db.Select[string](ctx, tx, `select t from unnest(@texts::text[]) t order by `+page.TextSQL("t")+`, t collate "C"`, db.Args{"texts": texts})
+		return err
+	})
+	got := slices.Clone(texts)
+	slices.SortFunc(got, func(a, b string) int { return cmp.Or(plain.Compare(a, b), strings.Compare(a, b)) })
+	if !slices.Equal(got, want) {
+		t.Errorf("Go orders\n%q, the database\n%q", got, want)
+	}
+	if z, o := slices.Index(got, "Zebra"), slices.Index(got, "Özan"); z < o {
+		t.Error("Zebra is before Özan")
 	}
 }

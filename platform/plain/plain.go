@@ -4,10 +4,13 @@ package plain
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -54,6 +57,17 @@ func ascii(s string) bool {
 		}
 	}
 	return true
+}
+
+// collators order texts as the collation "case_insensitive" of the database does. One serves a single comparison at a time.
+var collators = sync.Pool{New: func() any { return collate.New(language.Und, collate.IgnoreCase) }}
+
+// Compare orders texts by the root collation of ICU, case aside, as lists do in SQL (page.TextSQL): Ozan before Özil before Zebra. Texts that
+// differ in case alone are equal, so another order has to follow.
+func Compare(a, b string) int {
+	c := collators.Get().(*collate.Collator) //nolint:errcheck,forcetypeassert // The pool has nothing else.
+	defer collators.Put(c)
+	return c.CompareString(a, b)
 }
 
 // Words are the stretches of letters and digits of a text, folded: "HM-42 Müller" has hm, 42 and müller.

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 var feeColumns = `f.id, f.unique_ref, f.name, f.icon, f.status, f.type, f.formula, f.rate_type, f.default_rate, f.revenue_recognition,
@@ -273,7 +274,7 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 		select v.fee_id, a.id, a.name from (
 			select fee_id, target_account_id as account_id from fee_reference where team_id = @team and fee_id = any(@fees) and kind = 'account'
 			union select fee_id, account_id from fee_condition where team_id = @team and fee_id = any(@fees)
-		) v join account a on a.team_id = @team and a.id = v.account_id order by v.fee_id, a.name`, db.Args{"team": tx.Team, "fees": fees})
+		) v join account a on a.team_id = @team and a.id = v.account_id order by v.fee_id, `+page.TextSQL("a.name")+`, a.id`, db.Args{"team": tx.Team, "fees": fees})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
 	}

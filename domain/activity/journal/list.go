@@ -40,8 +40,8 @@ func (f Filter) query(team id.ID) page.Query {
 	q.IDs(anyLine+"l.reservation_id = any(?))", f.ReservationIDs)
 	q.Whether("exists (select from journal r where r.team_id = j.team_id and r.reverses_id = j.id)", f.Reversed)
 	if f.Search != "" {
-		q.And("(j.description ilike @search or j.unique_ref ilike @search or j.short_ref ilike @search or "+anyLine+"l.description ilike @search))",
-			db.Args{"search": page.Like(f.Search)})
+		own, line := page.ContainsSQL("@search", "j.description", "j.unique_ref", "j.short_ref"), page.ContainsSQL("@search", "l.description")
+		q.And("("+own+" or "+anyLine+line+"))", db.Args{"search": f.Search})
 	}
 	q.Dates("j.date", f.Dates)
 	return q

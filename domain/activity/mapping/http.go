@@ -74,7 +74,7 @@ func Query(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("m.line_type = any(?)", f.LineType)
 	q.Narrow("m.status = ?", f.Status)
 	q.Refs("m.account_id", f.AccountIDs)
-	q.Search(f.Search, "m.line_type", "m.app_id", `m.channel collate "default"`, "a.name")
+	q.Search(f.Search, "m.line_type", "m.app_id", "m.channel", "a.name")
 	return q
 }
 

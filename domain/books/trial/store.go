@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // load reads the opening trial balance as it stands.
@@ -76,7 +77,7 @@ func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
 				from ledger_entry where team_id = @team and txn_at <= @at and status = 'active' and currency = @currency group by account_id
 			) e on e.account_id = a.id
 		where a.team_id = @team
-		order by c.position, a.code nulls last, a.name, a.id`,
+		order by c.position, `+page.TextSQL("a.code")+` nulls last, `+page.TextSQL("a.name")+`, a.id`,
 		db.Args{"team": tx.Team, "at": terms.At(), "currency": terms.DefaultCurrency})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts and their opening balances: %w", err)

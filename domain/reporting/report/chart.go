@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // charted is an account in its place in the chart.
@@ -37,7 +38,7 @@ func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {
 		select a.id, a.code, a.name, c.id as category_id, c.name as category_name, c.classification,
 			a.id in `+heldAccounts+` as held
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
-		where a.team_id = @team order by `+order+`a.code nulls last, a.name, a.id`, db.Args{"team": tx.Team})
+		where a.team_id = @team order by `+order+page.TextSQL("a.code")+` nulls last, `+page.TextSQL("a.name")+`, a.id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}

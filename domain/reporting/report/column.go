@@ -156,7 +156,7 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 	// An entry can name a listing that is not among the team's any more; it keeps its column.
 	listings, err := db.Select[named](ctx, tx, `
 		select u.id, coalesce(l.name, '') as name from unnest(@ids::uuid[]) u (id) left join listing l on l.team_id = @team and l.id = u.id
-		order by l.name nulls last, u.id`, db.Args{"team": tx.Team, "ids": ids})
+		order by `+page.TextSQL("l.name")+` nulls last, u.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return c, fmt.Errorf("read listings: %w", err)
 	}

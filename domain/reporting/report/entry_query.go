@@ -19,7 +19,7 @@ var entrySorts = page.Sorts{
 	{Name: "txnAt", Expr: "e.txn_at"},
 	{Name: "amount", Expr: "e.cent_total"},
 	{Name: "createdAt", Expr: "e.created_at"},
-	{Name: "account", Expr: "a.code", Nullable: true},
+	{Name: "account", Expr: "a.code", Text: true, Nullable: true},
 }
 
 // EntrySort is an order of journal entries.

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 // Form is a US information return.
@@ -169,7 +170,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		out = slices.DeleteFunc(out, func(r InformationReturn) bool { return r.Reportable != *f.Reportable })
 	}
 	slices.SortFunc(out, func(a, b InformationReturn) int {
-		return cmp.Or(cmp.Compare(a.Form, b.Form), cmp.Compare(a.Name, b.Name), a.ContactID.Compare(b.ContactID))
+		return cmp.Or(cmp.Compare(a.Form, b.Form), plain.Compare(a.Name, b.Name), a.ContactID.Compare(b.ContactID))
 	})
 	return out, limits, nil
 }

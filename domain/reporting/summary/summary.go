@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
@@ -18,6 +17,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 // Period selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
@@ -111,9 +111,9 @@ type Contact struct {
 	Phone     *string `json:"phone"`
 }
 
-// compare orders by name, whatever the case.
+// compare orders by name as lists do.
 func (c *Contact) compare(o *Contact) int {
-	return cmp.Or(strings.Compare(strings.ToLower(c.Name), strings.ToLower(o.Name)), c.ContactID.Compare(o.ContactID))
+	return cmp.Or(plain.Compare(c.Name, o.Name), c.ContactID.Compare(o.ContactID))
 }
 
 // OwnerSummary is what the statements of a period come to for an owner.
@@ -224,8 +224,8 @@ func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *sta
 		return currency, &selected, nil
 	}
 	found, err := db.Select[id.ID](ctx, tx, `
-		select id from contact where team_id = @team and (name ilike @search or first_name ilike @search or email ilike @search) order by id`,
-		db.Args{"team": tx.Team, "search": page.Like(f.Search)})
+		select id from contact where team_id = @team and `+page.ContainsSQL("@search", "name", "first_name", "email")+` order by id`,
+		db.Args{"team": tx.Team, "search": f.Search})
 	if err != nil {
 		return "", nil, fmt.Errorf("search owners: %w", err)
 	}

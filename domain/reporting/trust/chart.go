@@ -98,7 +98,7 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 			array(select s.assignment from account_assignment s where s.team_id = @team and s.account_id = a.id order by 1) as assignments,
 			exists (select from reservation_line_mapping m where m.team_id = @team and m.account_id = a.id and m.line_type = 'tax') as tax_lines
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id join team k on k.team_id = a.team_id
-		where a.team_id = @team order by a.code nulls last, a.name, a.id`, db.Args{"team": tx.Team})
+		where a.team_id = @team order by `+page.TextSQL("a.code")+` nulls last, `+page.TextSQL("a.name")+`, a.id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}

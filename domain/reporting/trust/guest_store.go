@@ -55,7 +55,7 @@ const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 
 // reservation. What a transaction brought is a payment, all else a charge.
 func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	args = db.Args{
-		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": likeOrEmpty(s.search),
+		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": s.search,
 	}
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", s.listingIDs)
@@ -85,7 +85,7 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 			select ` + occupancySQL + ` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
 				b.listing_id, case when b.txn_code is not null then b.of end as source_id, coalesce(b.txn_code, '') as txn_code,
 				r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code, b.charges, b.payments,
-				@search::text = '' or coalesce(r.guest_name ilike @search, false) or coalesce(r.confirmation_code ilike @search, false) as matches
+				@search::text = '' or coalesce(` + page.ContainsSQL("@search", "r.guest_name", "r.confirmation_code") + `, false) as matches
 			from (select *, case when txn_code is null then of end as stay, true as is_booked from booked) b ` + join + ` join stays r on r.id = b.stay
 			where coalesce(b.is_booked, false)` + of + `
 		)`, args
@@ -107,7 +107,7 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches,
 			f.charges, f.payments
 		from folded f left join listing l on l.team_id = @team and l.id = f.listing_id
-		order by `+statusOrder+`f.status), l.name nulls last, f.listing_id, f.check_in nulls last, f.reservation_id, f.txn_code`, args)
+		order by `+statusOrder+`f.status), `+page.TextSQL("l.name")+` nulls last, f.listing_id, f.check_in nulls last, f.reservation_id, f.txn_code`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read guest balances: %w", err)
 	}
@@ -168,12 +168,4 @@ func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detai
 		out[detailKey{rows[i].ID, rows[i].TxnCode}] = &rows[i]
 	}
 	return out, nil
-}
-
-// likeOrEmpty is the pattern of a search, empty for none.
-func likeOrEmpty(search string) string {
-	if search == "" {
-		return ""
-	}
-	return page.Like(search)
 }

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 // Reconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
@@ -173,7 +174,7 @@ func (p *position) row(claim Claim) Row {
 	return r
 }
 
-// compareListings orders by name, those without one last, and then by id.
+// compareListings orders by name as lists do, those without one last, and then by id.
 func compareListings(a, b *string, aID, bID *id.ID) int {
 	switch {
 	case a == nil && b == nil:
@@ -183,7 +184,7 @@ func compareListings(a, b *string, aID, bID *id.ID) int {
 	case b == nil:
 		return -1
 	}
-	return cmp.Or(cmp.Compare(*a, *b), aID.Compare(*bID))
+	return cmp.Or(plain.Compare(*a, *b), aID.Compare(*bID))
 }
 
 // endpoints are the reports on whose money the trust holds.

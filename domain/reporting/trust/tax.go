@@ -198,7 +198,7 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
 		left join listing l on l.team_id = @team and l.id = b.listing_id
 		where b.income <> 0 or b.taxes <> 0
-		order by l.name nulls last, b.listing_id, r.booking_platform nulls last, r.check_in, r.id`, args)
+		order by `+page.TextSQL("l.name")+` nulls last, b.listing_id, `+page.TextSQL("r.booking_platform")+` nulls last, r.booking_platform, r.check_in, r.id`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read taxes: %w", err)
 	}

@@ -13,12 +13,13 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 var (
 	designColumns = `y.id, y.name, y.version, y.summary_type, y.is_default, y.show_team_email, y.net_revenue_sections, y.other_sections, y.created_at,
 		y.updated_at`
-	layoutColumns = designColumns + `, coalesce((select jsonb_agg(` + listing.NameRefSQL("l") + ` order by l.name, l.id)
+	layoutColumns = designColumns + `, coalesce((select jsonb_agg(` + listing.NameRefSQL("l") + ` order by ` + page.TextSQL("l.name") + `, l.id)
 		from layout_listing u join listing l on l.team_id = u.team_id and l.id = u.listing_id
 		where u.team_id = y.team_id and u.layout_id = y.id), '[]') as active_listings`
 )
@@ -290,9 +291,9 @@ func byCode(a, b account.Ref) int {
 		return -1
 	case a.Code == nil && b.Code != nil:
 		return 1
-	case a.Code != nil:
-		return cmp.Compare(*a.Code, *b.Code)
+	case a.Code != nil && plain.Compare(*a.Code, *b.Code) != 0:
+		return plain.Compare(*a.Code, *b.Code)
 	default:
-		return cmp.Compare(a.Name, b.Name)
+		return cmp.Or(plain.Compare(a.Name, b.Name), a.ID.Compare(b.ID))
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
+	"stayledger/platform/plain"
 )
 
 // Detail is a statement with the entries that its figures add up from.
@@ -166,7 +168,7 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 		join account_category c on c.team_id = @team and c.id = a.category_id
 		left join reservation r on r.team_id = @team and r.id = e.reservation_id
 		where e.section <> 'balanceStart'
-		order by e.of, e.date, r.id, a.code, a.name, e.id`}, func(e entry) error {
+		order by e.of, e.date, r.id, ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, e.id`}, func(e entry) error {
 		out[e.Of] = append(out[e.Of], e)
 		return nil
 	})
@@ -232,7 +234,7 @@ func reservationsOf(entries []entry) []Reservation {
 func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) {
 	accounts := slices.Clone(stays)
 	slices.SortFunc(accounts, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.AccountCode, b.AccountCode), cmp.Compare(a.AccountName, b.AccountName))
+		return cmp.Or(plain.Compare(a.AccountCode, b.AccountCode), plain.Compare(a.AccountName, b.AccountName), a.AccountID.Compare(b.AccountID))
 	})
 	columns, at = []AccountAmount{}, map[id.ID]int{}
 	for _, e := range accounts {

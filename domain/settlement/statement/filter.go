@@ -112,9 +112,9 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	q := queryOf(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
 	if f.Search != "" {
-		q.And(`(l.name ilike @search or l.unique_ref ilike @search or g.unique_ref ilike @search or g.short_ref ilike @search
+		q.And(`(`+page.ContainsSQL("@search", "l.name", "l.unique_ref", "g.unique_ref", "g.short_ref")+`
 			or g.ownership_period_id in (select m.period_id from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
-				where m.team_id = @team and c.name ilike @search))`, db.Args{"search": page.Like(f.Search)})
+				where m.team_id = @team and `+page.ContainsSQL("@search", "c.name")+`))`, db.Args{"search": f.Search})
 	}
 	q.IDs(memberCondition("any(?)"), f.OwnerIDs)
 	q.IDs(`(g.ownership_period_id, g.currency, g.start_at) in (

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 )
 
 // The codes of issues. Rules ERR-112 to ERR-114.
@@ -301,7 +302,7 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 		) e
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id
-		order by a.code, a.name, a.id`,
+		order by `+page.TextSQL("a.code")+`, `+page.TextSQL("a.name")+`, a.id`,
 		db.Args{"team": tx.Team, "periods": id.Distinct(periods), "first": first, "last": last, "saved": saved})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements by account: %w", err)

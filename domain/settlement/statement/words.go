@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // Words are the names that a published statement keeps: those of the moment at which it was published. Whoever reads it later, as JSON, PDF, CSV
@@ -65,7 +66,7 @@ func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
 			'accounts', (select coalesce(jsonb_object_agg(a.id, jsonb_build_object('name', a.name, 'code', coalesce(a.code, ''),
 					'classification', a.classification, 'place', a.place)), '{}')
 				from (
-					select a.id, a.name, a.code, c.classification, row_number() over (order by a.code, a.name) as place
+					select a.id, a.name, a.code, c.classification, row_number() over (order by ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, a.id) as place
 					from account a join account_category c on c.team_id = @team and c.id = a.category_id
 					where a.team_id = @team and a.id in (select e.account_id from ledger_entry e where e.team_id = @team and e.statement_id = s.id)
 				) a),

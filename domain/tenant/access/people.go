@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/page"
 )
 
 // The refusals of AddUser.
@@ -58,8 +59,8 @@ type Person struct {
 func People(ctx context.Context, tx *db.Tx, search string) ([]Person, error) {
 	return db.Select[Person](ctx, tx, `
 		select u.id, u.name, u.email, (select count(*) from access_member m where m.user_id = u.id) as teams, u.created_at
-		from access_user u where u.kind = 'person' and (position(lower(@search) in lower(u.name)) > 0 or position(lower(@search) in lower(u.email)) > 0)
-		order by u.name, u.id`, db.Args{"search": search})
+		from access_user u where u.kind = 'person' and `+page.ContainsSQL("@search", "u.name", "u.email")+`
+		order by `+page.TextSQL("u.name")+`, u.id`, db.Args{"search": search})
 }
 
 // Grant is what a person may do in a team.
@@ -78,7 +79,7 @@ func Grants(ctx context.Context, tx *db.Tx, user, on id.ID) ([]Grant, error) {
 		select m.team_id, t.name as team, m.user_id, u.name as "user", m.contact_id, m.scopes
 		from access_member m join team t on t.id = m.team_id join access_user u on u.id = m.user_id
 		where (@user::uuid is null or m.user_id = @user) and (@on::uuid is null or m.team_id = @on)
-		order by t.name, t.id, u.name, u.id`, db.Args{"user": user, "on": on})
+		order by `+page.TextSQL("t.name")+`, t.id, `+page.TextSQL("u.name")+`, u.id`, db.Args{"user": user, "on": on})
 }
 
 // RevokeGrant takes a team from a person at once. It reports whether there was a grant.
