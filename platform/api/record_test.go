@@ -44,8 +44,26 @@ func TestMalformedRecordsAreRefused(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	for _, values := range [][]string{
-		{`"`}, {`"a`}, {`"a""`}, {`a,"b`}, {`a"`}, {`12" pipe`}, {`"a"b`}, {`"a" ,b`}, {` "a"`}, {`""`}, {`a,""`}, {"a,"}, {"a,,b"}, {","},
-		{"a\nb"}, {"a\r"}, {`"a`, `b"`}, {`a`, `"b`}, {`"b`, `a`}, {"a,", "b"},
+		{`"`},
+		{`"a`},
+		{`"a""`},
+		{`a,"b`},
+		{`a"`},
+		{`12" pipe`},
+		{`"a"b`},
+		{`"a" ,b`},
+		{` "a"`},
+		{`""`},
+		{`a,""`},
+		{"a,"},
+		{"a,,b"},
+		{","},
+		{"a\nb"},
+		{"a\r"},
+		{`"a`, `b"`},
+		{`a`, `"b`},
+		{`"b`, `a`},
+		{"a,", "b"},
 	} {
 		r := x.Get("/toys?"+url.Values{"names": values}.Encode()).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "names")
 		if r.String("issues.0.schema") != "query" {
