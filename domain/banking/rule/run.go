@@ -335,6 +335,18 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return err
 }
 
+// Apply books the records that active rules of mode auto take, at once instead of in an operation as Offer does. It is for records that
+// the service makes itself; whoever calls it may write transactions.
+func Apply(ctx context.Context, tx *db.Tx, records []id.ID) error {
+	for some := range slices.Chunk(records, runTogether) {
+		if _, _, err := run(ctx, tx, runArgs{Records: some}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
 type undoArgs struct {
 	RunID   id.ID   `json:"runId"`
 	Records []id.ID `json:"records"`

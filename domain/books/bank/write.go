@@ -96,6 +96,20 @@ func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) err
 	return nil
 }
 
+// Add inserts records and returns their ids in the order of the data. Bank rules are not offered them. It fails with the issues of made,
+// and for a reference that the team has already.
+func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
+	landed, err := insertAll(ctx, tx, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(landed.known) > 0 {
+		return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", landed.known[0].Index, "uniqueRef"))
+	}
+
+	return landed.ids, nil
+}
+
 // numbered is a record of a batch and its place there.
 type numbered struct {
 	index  int

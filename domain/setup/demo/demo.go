@@ -123,7 +123,7 @@ func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(sh
 	return nil
 }
 
-// prepare installs the chart, the settings, the fees every listing is charged, and a vendor.
+// prepare installs the chart, the settings, the fees every listing is charged, bank rules, and a vendor.
 func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	grant(tx)
 	if err := team.Install(ctx, tx, f.journals, beginning(), &team.Init{}); err != nil {
@@ -136,6 +136,9 @@ func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 		return err
 	}
 	if err := addFees(ctx, tx); err != nil {
+		return err
+	}
+	if err := addRules(ctx, tx); err != nil {
 		return err
 	}
 	_, err := contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
@@ -233,7 +236,7 @@ const vendorRef = "demo-vendor"
 
 // grant lets the service's own work use the functions behind the endpoints; the request that asked for it was authorized.
 func grant(tx *db.Tx) {
-	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish")
+	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish", "transactions:write")
 }
 
 func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {

@@ -3,6 +3,8 @@ package demo_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"stayledger/domain/setup/demo"
@@ -42,6 +44,9 @@ func TestDemoDataBalancesAndRepeats(t *testing.T) {
 			t.Errorf("the same seed gave %s and %s", a.Value(at+"ending"), b.Value(at+"ending"))
 		}
 	}
+	if one, other := reported(x), reported(y); len(one) < 30 || !slices.Equal(one, other) {
+		t.Errorf("the same seed gave the bank records\n%s\nand\n%s", strings.Join(one, "\n"), strings.Join(other, "\n"))
+	}
 	template := x.Get("/transactions/recurring-templates").Want(200)
 	if template.Len("data") != 1 || template.Int("data.0.instancesCount") != 3 || template.String("data.0.lines.0.party") != "manager" ||
 		template.String("data.0.nextTransactionInstanceAt") != today.Month().Next().First().String() {
@@ -50,6 +55,22 @@ func TestDemoDataBalancesAndRepeats(t *testing.T) {
 	for _, missing := range lacking(x) {
 		t.Errorf("the demo lacks %s", missing)
 	}
+}
+
+// reported is what the bank says, with what it is made of, but for identifiers.
+func reported(x *apitest.Team) (lines []string) {
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		lines, err = db.Select[string](ctx, tx, `
+			select concat_ws(' ', r.date, a.code, r.type, r.amount, r.balance, r.description, r.unique_ref, r.source, p.parts) from bank_record r
+			join account a on a.team_id = r.team_id and a.id = r.account_id
+			cross join lateral (
+				select string_agg(concat_ws(' ', t.date, t.type, t.description, n.cent_total), ', ' order by t.date, t.description, n.cent_total) as parts
+				from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
+				where n.team_id = r.team_id and n.bank_record_id = r.id) p
+			where r.team_id = @team order by 1`, db.Args{"team": tx.Team})
+		return err
+	})
+	return lines
 }
 
 // lacking names what the sample books do not show, or show wrongly.

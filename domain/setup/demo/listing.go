@@ -27,9 +27,20 @@ type seller struct {
 	tax     id.ID
 	codes   map[string]id.ID
 	rate    money.Cents // rent a night
+	booked  []id.ID     // the transactions that were made
 }
 
-// fillListing makes a listing with its owners, stays, money in and out, and owner statements, in one transaction.
+// book adds a transaction and remembers it for the bank's side.
+func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*transaction.Transaction, error) {
+	made, err := transaction.Add(ctx, tx, c, ledger.Lenience{})
+	if err != nil {
+		return nil, err
+	}
+	s.booked = append(s.booked, made.ID)
+	return made, nil
+}
+
+// fillListing makes a listing with its owners, stays, money in and out, owner statements, and what the bank says of them, in one transaction.
 func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	grant(tx)
 	s := &seller{Data: d, dice: dice(d.Seed, number), number: number}
@@ -50,8 +61,14 @@ func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	if err := s.statements(ctx, tx); err != nil {
 		return fmt.Errorf("demo statements: %w", err)
 	}
+	if err := s.bankSide(ctx, tx); err != nil {
+		return fmt.Errorf("demo bank: %w", err)
+	}
 	return nil
 }
+
+// listingRef is the reference of a listing of the sample books, numbered from 0.
+func listingRef(number int) string { return fmt.Sprintf("demo-%d", number+1) }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
@@ -78,7 +95,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	name := pick(s.dice, "Beach", "Harbour", "Forest", "Lake", "Vineyard", "Old Town", "Meadow", "Cliff") + " " +
 		pick(s.dice, "House", "Cottage", "Loft", "Villa", "Cabin", "Studio")
 	l, err := listing.Add(ctx, tx, &listing.Create{
-		Name: fmt.Sprintf("%s %d", name, s.number+1), InitialOwnership: terms, Common: listing.Common{UniqueRef: api.Set(fmt.Sprintf("demo-%d", s.number+1))},
+		Name: fmt.Sprintf("%s %d", name, s.number+1), InitialOwnership: terms, Common: listing.Common{UniqueRef: api.Set(listingRef(s.number))},
 	})
 	if err != nil {
 		return err
@@ -89,10 +106,10 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	}
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(l.ID)
-	_, err = transaction.Add(ctx, tx, &transaction.Create{
+	_, err = s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Deposit, Date: s.Start().AddDays(-1), IsOpeningBalance: true, Description: api.Set("Opening balance"),
 		Lines: []transaction.LineInput{line},
-	}, ledger.Lenience{})
+	})
 	return err
 }
 

@@ -49,33 +49,36 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 
 // spend books a bill; what the operating account paid goes back to it five days later.
 func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create, reimburse bool) error {
-	paid, err := transaction.Add(ctx, tx, bill, ledger.Lenience{})
+	paid, err := s.book(ctx, tx, bill)
 	if err != nil || !reimburse {
 		return err
 	}
 	back := transaction.LineInput{Amount: paid.Total}
 	back.AccountID = api.Set(s.codes["1010"])
-	_, err = transaction.Add(ctx, tx, &transaction.Create{
+	_, err = s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Transfer, Date: bill.Date.AddDays(5), AccountID: api.Set(s.codes["1000"]), Description: api.Set("Reimbursement"),
 		Lines: []transaction.LineInput{back},
-	}, ledger.Lenience{})
+	})
 	return err
 }
+
+// officeBill is what the manager pays each month for the office.
+const officeBill = "Office power and water"
 
 // office makes what belongs to no listing: the manager's own money and costs.
 func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	capital := transaction.LineInput{Amount: 500_000}
 	capital.Assignment, capital.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
-	if _, err := transaction.Add(ctx, tx, &transaction.Create{
+	if _, err := s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Deposit, Date: s.Start().AddDays(-1), AccountID: api.Set(s.codes["1010"]), IsOpeningBalance: true,
 		Description: api.Set("Opening balance of the operating account"), Lines: []transaction.LineInput{capital},
-	}, ledger.Lenience{}); err != nil {
+	}); err != nil {
 		return err
 	}
 	line := transaction.LineInput{Amount: 12_000}
 	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
 	template, err := recurring.Add(ctx, tx, &recurring.Put{
-		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set(officeBill),
 		Pattern: recurring.PatternInput{Frequency: recurring.Monthly}, Lines: []transaction.LineInput{line},
 	})
 	if err != nil {
@@ -83,7 +86,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	}
 	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
 		if err := s.monthly(ctx, tx, m, &transaction.Create{
-			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set("Office power and water"),
+			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set(officeBill),
 			RecurringTemplateID: api.Set(template.ID), Lines: []transaction.LineInput{line},
 		}); err != nil {
 			return err
@@ -95,7 +98,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 // monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager draws from the trust on the
 // tenth.
 func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
-	if _, err := transaction.Add(ctx, tx, bill, ledger.Lenience{}); err != nil {
+	if _, err := s.book(ctx, tx, bill); err != nil {
 		return err
 	}
 	at := m.First().AddDays(9)
@@ -104,8 +107,8 @@ func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *tran
 	}
 	draw := transaction.LineInput{Amount: 15_000}
 	draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
-	_, err := transaction.Add(ctx, tx, &transaction.Create{
+	_, err := s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
-	}, ledger.Lenience{})
+	})
 	return err
 }

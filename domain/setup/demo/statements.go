@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"stayledger/domain/activity/transaction"
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -47,10 +46,10 @@ func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Stateme
 	for _, share := range of.Shares {
 		line := transaction.LineInput{Amount: share.Amount}
 		line.ListingID, line.ContactID, line.OwnerStatementID = api.Set(s.listing), api.Set(share.ContactID), api.Set(of.ID)
-		_, err := transaction.Add(ctx, tx, &transaction.Create{
+		_, err := s.book(ctx, tx, &transaction.Create{
 			Type: transaction.Payout, Date: at, ContactID: api.Set(share.ContactID), Description: api.Set("Owner payout"),
 			Lines: []transaction.LineInput{line},
-		}, ledger.Lenience{})
+		})
 		if err != nil {
 			return err
 		}

@@ -136,9 +136,12 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	return s.paidByCard(ctx, tx, stay, b.total(), b.bookedAt)
 }
 
+// cardPayment describes a guest's card payment.
+const cardPayment = "Card payment"
+
 // paidByCard books a guest's card payment; the processor keeps 2.9 % and 30 cents.
 func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total money.Cents, at day.Day) error {
-	return s.deposit(ctx, tx, stay, deposit{at, "Card payment", total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
+	return s.deposit(ctx, tx, stay, deposit{at, cardPayment, total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
 }
 
 // retain books a stay that was canceled: half was paid when it was booked, half of that goes back, the rest is kept as cancellation revenue.
@@ -222,6 +225,6 @@ func (s *seller) receive(ctx context.Context, tx *db.Tx, at day.Day, what string
 	if s.Today.Before(at) {
 		return nil
 	}
-	_, err := transaction.Add(ctx, tx, &transaction.Create{Type: transaction.Deposit, Date: at, Description: api.Set(what), Lines: lines}, ledger.Lenience{})
+	_, err := s.book(ctx, tx, &transaction.Create{Type: transaction.Deposit, Date: at, Description: api.Set(what), Lines: lines})
 	return err
 }
