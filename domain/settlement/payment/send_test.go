@@ -111,11 +111,11 @@ func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 		operation string
 		failed    int
 	}{
-		"all go through":                             {operation: "completed"},
-		"one fails":                                  {submits: []fault{failsOne}, operation: "failed", failed: 1},
-		"lost, and one has failed":                   {submits: []fault{lostBefore, failsOne}, operation: "failed", failed: 1},
-		"our process dies after all went through":    {submits: []fault{diesAfter}, operation: "completed"},
-		"an earlier attempt has sent one of the two": {submits: []fault{half, fails}, operation: "failed", failed: 1},
+		"all go through, none is lost": {operation: "completed"},
+		"one of the two fails":         {submits: []fault{failsOne}, operation: "failed", failed: 1},
+		"lost, and one has failed":     {submits: []fault{lostBefore, failsOne}, operation: "failed", failed: 1},
+		"our process dies after all":   {submits: []fault{diesAfter}, operation: "completed"},
+		"an earlier attempt sent one":  {submits: []fault{half, fails}, operation: "failed", failed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
