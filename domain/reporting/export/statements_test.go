@@ -44,7 +44,7 @@ func TestStatementsPDF(t *testing.T) {
 	}
 
 	both := w.awaited("/statements/pdf", "dateRange", "2026-01-01...2026-02-28", "sort", "startAt", "locale", "en-GB")
-	wantTexts(t, both.Body, "1 Jan 2026 – 31 Jan 2026", "1 Feb 2026 – 28 Feb 2026", "$1,000.00", "$921.55")
+	wantTexts(t, both.Body, "1 Jan 2026 – 31 Jan 2026", "1 Feb 2026 – 28 Feb 2026", "US$1,000.00", "US$921.55")
 	if n := count(texts(t, both.Body), "Page 1 of 1"); n != 2 { // A4 is longer than Letter
 		t.Errorf("%d statements are of one page", n)
 	}
