@@ -75,6 +75,9 @@ func FuzzCheckJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		issues, err := api.CheckJSON([]byte(text))
+		if err != nil && strings.Contains(err.Error(), "UTF-8") {
+			return // Half of a surrogate pair is refused here and replaced by the library.
+		}
 		o := oracle{dec: json.NewDecoder(strings.NewReader(text))}
 		o.dec.UseNumber()
 		want := o.value(0)

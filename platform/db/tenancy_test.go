@@ -130,7 +130,7 @@ func TestNoTableMakesItsOwnIdentifiers(t *testing.T) {
 		found, err := db.Select[string](ctx, tx, `
 			select a.attrelid::regclass::text || '.' || a.attname::text from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
 			join pg_class c on c.oid = d.adrelid and c.relnamespace = 'public'::regnamespace
-			where a.atttypid = 'uuid'::regtype and pg_get_expr(d.adbin, d.adrelid) <> 'id' and pg_get_expr(d.adbin, d.adrelid) not like '''00000000-%' order by 1`, nil)
+			where a.atttypid = 'uuid'::regtype and a.attgenerated = '' and pg_get_expr(d.adbin, d.adrelid) <> 'id' and pg_get_expr(d.adbin, d.adrelid) not like '''00000000-%' order by 1`, nil)
 		for _, column := range found {
 			t.Errorf("%s has a default: give the identifier when the row is written", column)
 		}
