@@ -27,7 +27,7 @@ type Config struct {
 	StoreURL        string            `name:"store-url" env:"STAYLEDGER_STORE_URL" help:"Object store for files, such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1; the data folder when empty."`
 	StoreAccessKey  string            `name:"store-access-key" env:"STAYLEDGER_STORE_ACCESS_KEY" help:"Access key of the object store."`
 	StoreSecretKey  string            `name:"store-secret-key" env:"STAYLEDGER_STORE_SECRET_KEY" help:"Secret key of the object store."`
-	FallbackFonts   string            `name:"fallback-fonts" env:"STAYLEDGER_FALLBACK_FONTS" help:"TrueType files for what the embedded font lacks in PDFs (Chinese, Japanese, Korean), separated as in PATH; those of the system when empty."`
+	FallbackFonts   string            `name:"fallback-fonts" env:"STAYLEDGER_FALLBACK_FONTS" help:"TrueType files for what the embedded font lacks in PDFs (Arabic, Chinese, Japanese, Korean), separated as in PATH; those of the system when empty."`
 	SecretKeys      []string          `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" help:"Base64 keys of at least 32 bytes; the first signs cursors and links, all verify."`
 	Workers         int               `env:"STAYLEDGER_WORKERS" default:"8" help:"Jobs of one team worked on at the same time, a quarter more for other teams; 0 leaves jobs to other processes."`
 	MaxConnections  int32             `name:"max-connections" env:"STAYLEDGER_MAX_CONNECTIONS" default:"24" help:"Database connections of this process."`

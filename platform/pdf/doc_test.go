@@ -215,6 +215,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
+	fonts() // which are kept for all documents
 	before, most := held(), uint64(0)
 	watch := writer(func(n int) {
 		if n%4 == 0 {
@@ -370,40 +371,5 @@ func TestSubsetsHaveThePartsOfTheirLetters(t *testing.T) {
 	}
 	if made < 4 {
 		t.Errorf("%d letters are made of others", made)
-	}
-}
-
-func TestRightToLeft(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string]string{
-		"דוד כהן":               "ןהכ דוד",
-		"Flat (תל אביב) 12":     "Flat (ביבא לת) 12",
-		"וילה 12, חיפה":         "הפיח ,12 הליו",
-		"בית 1,250.50 (א) x":    "(א) 1,250.50 תיב x",
-		"Ελένη Żółć Щукина 100": "",
-	} {
-		var b bytes.Buffer
-		d := pdf.New(&b, info, fonts())
-		section := d.Open(nil, pdf.Sect)
-		d.Page(300, 400)
-		p := d.Open(section, pdf.P)
-		d.Text(p, 20, 50, given, pdf.Style{Size: 9})
-		d.End(p)
-		d.End(section)
-		d.EndSection(func(int, int) {})
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
-		file, err := pdftest.Read(b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages, err := file.Pages()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := pages[0].Texts[0]; got.Text != given || got.Drawn != want {
-			t.Errorf("%q is read %q and drawn %q, not %q", given, got.Text, got.Drawn, want)
-		}
 	}
 }

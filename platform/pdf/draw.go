@@ -48,29 +48,41 @@ func (d *Doc) Rect(x, y, width, height float64, c Colour) {
 }
 
 // Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer. Characters that no font has
-// are left out.
+// are left out. A line whose glyphs do not tell its text says how it is read.
 func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	if s == "" {
 		return
 	}
 	d.enter(e)
 	d.fill(st.Colour)
-	visual := leftToRight(s)
-	if visual != s {
-		d.content = appendText(append(d.content, "/Span<</ActualText"...), s)
-		d.content = append(d.content, ">>BDC\n"...)
+	if !needsShaping(s) {
+		d.begin(x, y)
+		d.glyphs(s, st)
+		d.content = append(d.content, "ET\n"...)
+		return
 	}
+	line := d.fonts.shape(s, st.Bold)
+	if line.isExact {
+		d.begin(x, y)
+		d.shaped(line.glyphs, st)
+		d.content = append(d.content, "ET\n"...)
+		return
+	}
+	d.content = appendText(append(d.content, "/Span<</ActualText"...), s)
+	d.content = append(d.content, ">>BDC\n"...)
+	d.begin(x, y)
+	d.shaped(line.glyphs, st)
+	d.content = append(d.content, "ET\nEMC\n"...)
+}
+
+// begin begins a text object with its baseline at y.
+func (d *Doc) begin(x, y float64) {
 	d.content = append(d.content, "BT\n"...)
 	d.content = append(appendNumber(d.content, x), ' ')
 	d.content = append(appendNumber(d.content, d.height-y), " Td\n"...)
-	d.glyphs(visual, st)
-	d.content = append(d.content, "ET\n"...)
-	if visual != s {
-		d.content = append(d.content, "EMC\n"...)
-	}
 }
 
-// glyphs shows text, a piece for each font.
+// glyphs shows text whose characters are drawn one after the other, a piece for each font.
 func (d *Doc) glyphs(s string, st Style) {
 	current := -1
 	var last uint16
@@ -79,7 +91,6 @@ func (d *Doc) glyphs(s string, st Style) {
 		if glyph == 0 {
 			continue
 		}
-		face := d.fonts.at(font)
 		if font != current {
 			if current >= 0 {
 				d.content = append(d.content, ")]TJ\n"...)
@@ -87,23 +98,66 @@ func (d *Doc) glyphs(s string, st Style) {
 			d.face(font, st)
 			d.content = append(d.content, "[("...)
 			current = font
-		} else if kern := face.kern(last, glyph); kern != 0 {
-			d.content = append(d.content, ')')
-			d.content = append(strconv.AppendInt(d.content, int64(-kern), 10), '(')
+		} else {
+			d.move(d.fonts.at(font).kern(last, glyph))
 		}
-		for font >= len(d.used) {
-			d.used = append(d.used, nil)
-		}
-		if d.used[font] == nil {
-			d.used[font] = face.newSet()
-		}
-		d.used[font].add(glyph)
-		d.content = appendEscaped(appendEscaped(d.content, byte(glyph>>8)), byte(glyph)) //nolint:gosec // both halves
+		d.glyph(font, glyph)
 		last = glyph
 	}
 	if current >= 0 {
 		d.content = append(d.content, ")]TJ\n"...)
 	}
+}
+
+// shaped shows the glyphs of a shaped line, a piece for each font and height.
+func (d *Doc) shaped(glyphs []placedGlyph, st Style) {
+	current, height, gap := -1, 0, 0
+	for _, g := range glyphs {
+		if g.font != current || g.y != height {
+			if current >= 0 {
+				d.move(gap)
+				d.content = append(d.content, ")]TJ\n"...)
+				gap = 0
+			}
+			if g.y != height {
+				d.content = append(appendNumber(d.content, float64(g.y)*st.Size/1000), " Ts\n"...)
+			}
+			d.face(g.font, st)
+			d.content = append(d.content, "[("...)
+			current, height = g.font, g.y
+		}
+
+		// A reader goes on by the advance that the font states; what differs from it is moved before the next glyph.
+		d.move(gap + g.x)
+		d.glyph(g.font, g.id)
+		gap = g.advance - g.x - int(d.fonts.at(g.font).advances[g.id])
+	}
+	if current >= 0 {
+		d.content = append(d.content, ")]TJ\n"...)
+	}
+	if height != 0 {
+		d.content = append(d.content, "0 Ts\n"...)
+	}
+}
+
+// move moves what follows in a line to the right, in thousandths of the font size.
+func (d *Doc) move(by int) {
+	if by != 0 {
+		d.content = append(d.content, ')')
+		d.content = append(strconv.AppendInt(d.content, int64(-by), 10), '(')
+	}
+}
+
+// glyph shows a glyph and notes that its font is to have it.
+func (d *Doc) glyph(font int, glyph uint16) {
+	for font >= len(d.used) {
+		d.used = append(d.used, nil)
+	}
+	if d.used[font] == nil {
+		d.used[font] = d.fonts.at(font).newSet()
+	}
+	d.used[font].add(glyph)
+	d.content = appendEscaped(appendEscaped(d.content, byte(glyph>>8)), byte(glyph)) //nolint:gosec // both halves
 }
 
 // face sets the font. The fallback has no bold weight: an outline of the colour of the text makes it look so.

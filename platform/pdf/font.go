@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/go-text/typesetting/font"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -28,6 +29,7 @@ type Font struct {
 	kerns  map[uint32]int16  // by left and right glyph, in thousandths
 	kerned glyphSet          // the left glyphs of kerns
 	runes  map[uint16]rune   // what a glyph stands for
+	shapes *font.Font        // the same font, as lines are shaped with it
 	// blocks are sets of glyphs that are embedded together, so that documents of a language have the same subset.
 	blocks []glyphSet
 
@@ -95,6 +97,11 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	}
 	f.readKerns()
 	f.findBlocks()
+	shapes, err := parseShapes(ttf)
+	if err != nil {
+		return nil, err
+	}
+	f.shapes = shapes
 	return f, nil
 }
 
@@ -260,18 +267,25 @@ func (f *Fonts) find(r rune, bold bool) (font int, glyph uint16) {
 	return font, 0
 }
 
-func (f *Fonts) at(font int) *Font {
-	switch font {
+func (f *Fonts) at(index int) *Font {
+	switch index {
 	case regularFont:
 		return f.Regular
 	case boldFont:
 		return f.Bold
 	}
-	return f.Fallbacks[font-firstFallback]
+	return f.Fallbacks[index-firstFallback]
 }
 
 // Width is in points for a size in points.
 func (f *Fonts) Width(s string, bold bool, size float64) float64 {
+	if needsShaping(s) {
+		total := 0
+		for _, g := range f.shape(s, bold).glyphs {
+			total += g.advance
+		}
+		return float64(total) * size / 1000
+	}
 	total, lastFont, lastGlyph := 0, -1, uint16(0)
 	for _, r := range s {
 		font, glyph := f.find(r, bold)

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // glyphSet has a bit for each glyph of a font.
@@ -154,6 +157,19 @@ func (f *Font) widths(glyphs []int) string {
 	return string(append(out, ']'))
 }
 
+// text is what a glyph stands for; empty when the font does not say. A form of a joined letter stands for the letter; a ligature stands for
+// itself, since readers that turn a passage round would turn its letters round as well.
+func (f *Font) text(glyph uint16) string {
+	r, has := f.runes[glyph]
+	if !has {
+		return ""
+	}
+	if letter := norm.NFKC.String(string(r)); IsShaped(r) && utf8.RuneCountInString(letter) == 1 {
+		return letter
+	}
+	return string(r)
+}
+
 // unicodes is the character map from glyphs to text.
 func (f *Font) unicodes(glyphs []int) []byte {
 	var b bytes.Buffer
@@ -162,9 +178,9 @@ func (f *Font) unicodes(glyphs []int) []byte {
 	for chunk := range slices.Chunk(glyphs, 100) {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
 		for _, g := range chunk {
-			r := cmp.Or(f.runes[uint16(g)], 0xFFFD) //nolint:gosec // a glyph of the font
+			text := cmp.Or(f.text(uint16(g)), "\uFFFD") //nolint:gosec // a glyph of the font
 			fmt.Fprintf(&b, "<%04X> <", g)
-			for _, unit := range utf16.Encode([]rune{r}) {
+			for _, unit := range utf16.Encode([]rune(text)) {
 				fmt.Fprintf(&b, "%04X", unit)
 			}
 			b.WriteString(">\n")

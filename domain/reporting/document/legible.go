@@ -12,6 +12,12 @@ import (
 // missingGlyph stands for a character that no font has.
 const missingGlyph = '□'
 
+// The joiners, which Persian and the languages of India are written with.
+const (
+	zeroWidthNonJoiner = '\u200C'
+	zeroWidthJoiner    = '\u200D'
+)
+
 // legible rewrites text into characters the fonts have. It brings in the fallback fonts when text needs one.
 type legible struct{ fonts *pdf.Fonts }
 
@@ -47,8 +53,13 @@ func (l legible) lines(all []string) []string {
 func (l legible) text(s string) string {
 	var b strings.Builder
 	s = norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD"))
+	last := rune(0)
 	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+		before := last
+		last = r
 		switch {
+		case (r == zeroWidthNonJoiner || r == zeroWidthJoiner) && pdf.IsShaped(before):
+			b.WriteRune(r) // says whether the letters beside it join
 		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
 			// Invisible by itself: joiners, direction marks, soft hyphens.
 		case r == '\n' || l.has(r):

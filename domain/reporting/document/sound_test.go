@@ -11,10 +11,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"stayledger/domain/reporting/document"
 	"stayledger/platform/money"
 )
+
+// passages are texts from right to left as they are read.
+var passages = []string{"محمد بن عبد الله الهاشمي", "שרה כהן", "شركة الصيانة المتحدة"}
 
 // samples are documents of all kinds. KEEP_PDF=folder keeps them for a look.
 func samples(t *testing.T) map[string]func(io.Writer) error {
@@ -32,6 +38,12 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 		doc.Reservations.Rows[2].GuestName, doc.Reservations.Rows[3].GuestName = "王小明", "Łukasz Żółć-Škoda"
 		doc.Expenses[0].Description = "水道の修理 · Επισκευή · Ремонт"
 	}
+	rightToLeft := func(doc *document.StatementDoc) {
+		doc.Listing.Name, doc.Team.Name = "فيلا النخيل 12 – جميرا", "شركة النخيل للسياحة (دبي)"
+		doc.Owners[0].Name, doc.Owners[1].Name = "محمد بن عبد الله الهاشمي", "שרה כהן"
+		doc.Reservations.Rows[0].GuestName, doc.Reservations.Rows[1].GuestName = "Layla ليلى Haddad", "آپارتمان خانه"
+		doc.Expenses[0].Description = "إصلاح المكيف، فاتورة رقم 1,234 بتاريخ ٢٠٢٦/٠٥/٠٤ من شركة الصيانة المتحدة للخدمات الفندقية"
+	}
 	return map[string]func(io.Writer) error{
 		"one-page": one(func(*document.StatementDoc) {}),
 		"draft": one(func(doc *document.StatementDoc) {
@@ -45,6 +57,7 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 		}),
 		"logo-right": one(func(doc *document.StatementDoc) { doc.Team.Logo, doc.Team.LogoRight = logo(t), true }),
 		"scripts":    one(scripts),
+		"right-left": one(rightToLeft),
 		"german": one(func(doc *document.StatementDoc) {
 			doc.Locale, doc.Currency = "de-DE", "EUR"
 			doc.Summary[5].Cents = -123_456_789
@@ -137,6 +150,18 @@ func sampleReport(n int) document.ReportDoc {
 	return doc
 }
 
+// directionMarks are what pdftotext writes around passages from right to left.
+var directionMarks = strings.NewReplacer("\u202A", "", "\u202B", "", "\u202C", "")
+
+// letters puts the letters of a word from right to left in order: it is drawn in one order and read in the other.
+func letters(word string) string {
+	runes := []rune(norm.NFKC.String(word))
+	if slices.ContainsFunc(runes, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
+		slices.Sort(runes)
+	}
+	return string(runes)
+}
+
 func TestFilesAreSound(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv("KEEP_PDF")
@@ -164,11 +189,24 @@ func TestFilesAreSound(t *testing.T) {
 					drawn = append(drawn, strings.Fields(text.Text)...)
 				}
 			}
-			read := strings.Fields(tool(t, "pdftotext", "-raw", file, "-"))
-			slices.Sort(drawn)
-			slices.Sort(read)
+			read := strings.Fields(directionMarks.Replace(tool(t, "pdftotext", "-raw", file, "-")))
+			for _, words := range [][]string{drawn, read} {
+				for i, word := range words {
+					words[i] = letters(word)
+				}
+				slices.Sort(words)
+			}
 			if !slices.Equal(drawn, read) {
 				t.Errorf("drawn %q, read %q", drawn, read)
+			}
+			if name != "right-left" {
+				return
+			}
+			text := directionMarks.Replace(tool(t, "pdftotext", file, "-"))
+			for _, passage := range passages {
+				if !strings.Contains(text, passage) {
+					t.Errorf("%q is not in %q", passage, text)
+				}
 			}
 		})
 	}

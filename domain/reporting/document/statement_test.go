@@ -211,6 +211,8 @@ func TestScriptsAndHostileText(t *testing.T) {
 		`\(a)\\ ) (`:          `\(a)\\ ) (`,
 		"a\x00b\xffc\r\nd\te": "a b□c d e",
 		"zero\u200bwidth":     "zerowidth",
+		"a\u200cb \u202ec":    "ab c",
+		"شركة النخيل (دبي)":   "(يبد) ليخنلا ةكرش", // from left to right, as it is drawn
 		"𝒜nna":                "Anna",
 		"🦞 Wang 🦞":            "□ Wang □",
 		"\U00010000\uFFFF":    "□□",

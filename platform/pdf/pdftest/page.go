@@ -12,7 +12,8 @@ type Text struct {
 	Bold              bool // by the font
 	Artifact          bool
 	Text              string
-	Drawn             string // when it is drawn in another order than it is read
+	Drawn             string // when it is drawn otherwise than it is read
+	Glyphs            []int
 }
 
 // Page is a page with its texts in the order in which they were drawn.
@@ -213,6 +214,7 @@ func (r *reader) show(list []any) {
 			for i := 0; i+1 < len(v); i += 2 {
 				glyph := int(v[i])<<8 | int(v[i+1])
 				r.text.Text += r.font.runes[glyph]
+				r.text.Glyphs = append(r.text.Glyphs, glyph)
 				units += r.font.widths[glyph]
 			}
 		}
