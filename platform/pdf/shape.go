@@ -85,7 +85,7 @@ func parseShapes(ttf []byte) (parsed *font.Font, err error) {
 // shapedLine is a line of glyphs from left to right. It is exact when who copies the text of its glyphs gets the line: readers turn
 // letters from right to left round by themselves, but do not know of vowel signs that stand before their consonants.
 type shapedLine struct {
-	glyphs []placedGlyph
+	glyphs  []placedGlyph
 	isExact bool
 }
 
