@@ -66,8 +66,9 @@ func (d *draft) fillAccounts(t *terms) error {
 		}
 		return t.assigned[a]
 	}
+	d.isAccountAssigned = d.AccountID.IsZero()
 	switch {
-	case !d.AccountID.IsZero():
+	case !d.isAccountAssigned:
 	case d.Type == Expense:
 		d.AccountID = assigned(account.AccountsPayable)
 	default:
@@ -214,7 +215,11 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 			issues = append(issues, code.InBody(path...))
 		}
 	}
-	check(d.AccountID, "accountId")
+	if d.isAccountAssigned {
+		check(d.AccountID, "currency")
+	} else {
+		check(d.AccountID, "accountId")
+	}
 	if d.Payment != nil {
 		check(d.Payment.AccountID, "payment", "accountId")
 	}
@@ -347,7 +352,7 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 }
 
 // foreignBanks returns the bank accounts of another currency: an account at a bank has one. A transaction that was booked so stays until
-// its account or currency changes.
+// its account or currency changes. When the caller named no account, it is the currency that is wrong.
 func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	standing := idSet{}
 	if d.old != nil && d.old.Currency == d.Currency {
@@ -361,7 +366,11 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(path...))
 		}
 	}
-	check(d.AccountID, "accountId")
+	if d.isAccountAssigned {
+		check(d.AccountID, "currency")
+	} else {
+		check(d.AccountID, "accountId")
+	}
 	if d.Payment != nil {
 		check(d.Payment.AccountID, "payment", "accountId")
 	}

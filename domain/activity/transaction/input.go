@@ -111,6 +111,8 @@ type draft struct {
 	Transaction
 	// bankLast4 names the account when the caller gave no id.
 	bankLast4 string
+	// isAccountAssigned holds when the caller named no account.
+	isAccountAssigned bool
 	// attach is the complete set of attachments to be, nil to leave it as it is.
 	attach []id.ID
 	// paths say where the caller wrote each line.

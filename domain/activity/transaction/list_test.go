@@ -261,7 +261,7 @@ func TestOpeningBalances(t *testing.T) {
 		t.Errorf("got %s", booked.Body)
 	}
 	// The second is owned from the first day on: its balance belongs to that owner.
-	w.Put(path(chalet), object{"amount": -500, "currency": "EUR"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "accountId")
+	w.Put(path(chalet), object{"amount": -500, "currency": "EUR"}).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "currency")
 	w.Put(path(chalet), object{"amount": -500}).Want(200)
 
 	before := w.Get("/transactions").Body

@@ -31,7 +31,7 @@ func TestNoWriterBooksAnotherCurrencyOnABank(t *testing.T) {
 	}
 
 	// Without an account the team's own bank is meant, and that is in dollars.
-	refused("/transactions", whole.Object{"type": "deposit", "date": "2026-09-04", "currency": "eur", "lines": lines}, "accountId")
+	refused("/transactions", whole.Object{"type": "deposit", "date": "2026-09-04", "currency": "eur", "lines": lines}, "currency")
 	refused("/transactions", whole.Object{"type": "deposit", "date": "2026-09-04", "accountId": bank, "lines": lines}, "accountId")
 	refused("/transactions", whole.Object{
 		"type": "transfer", "date": "2026-09-04", "accountId": w.Account("1000"), "lines": whole.Array{whole.Object{"accountId": bank, "amount": 1000}},

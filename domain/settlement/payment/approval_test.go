@@ -117,6 +117,22 @@ func TestLimitsOfPayments(t *testing.T) {
 	}
 }
 
+// Limits are in the team's currency. They say nothing of payments in another one.
+func TestLimitsAreInTheTeamsCurrency(t *testing.T) {
+	t.Parallel()
+	w := newTill(t)
+	w.limit(object{"perPayment": 1000, "perDay": 1500, "approvalFrom": 900})
+	pay := func(cents int64) *apitest.Response {
+		return w.Post("/transactions/"+w.bill(cents).String()+"/pay", object{"connectionId": w.connection, "allowOverdraft": true})
+	}
+	pay(1001).WantError(apierr.CodeConflict, "").WantFields("context", object{"reason": "paymentLimitExceeded", "limit": "perPayment"})
+	w.Exec(`update team set default_currency = 'eur' where team_id = @team`, nil)
+	pay(1001).Want(202)
+	large := w.pay(w.bill(2000))
+	w.work()
+	w.wantStatus(large, payment.Submitted)
+}
+
 // What waits is unpaid and nobody is told of it; a second person sends it, once, however often and whoever else approves.
 func TestASecondPersonApproves(t *testing.T) {
 	t.Parallel()

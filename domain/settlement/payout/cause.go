@@ -2,6 +2,7 @@ package payout
 
 import (
 	"errors"
+	"slices"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -9,6 +10,7 @@ import (
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
+	"stayledger/platform/finding"
 )
 
 // cause is why a statement is skipped or has failed; it is stored, and told as a fixed text.
@@ -99,12 +101,16 @@ func (c cause) text() string {
 	return texts[c]
 }
 
-func message(s Status, c cause) string {
+// message is what is said of a statement in a result.
+func message(s Status, c cause, issues []finding.Finding) string {
+	isError := func(f finding.Finding) bool { return f.Severity == finding.Error }
 	switch {
 	case c != "":
 		return c.text()
 	case s == Requested:
 		return "The payment was requested"
+	case s == Previewed && slices.ContainsFunc(issues, isError):
+		return "The payouts cannot be made: see the issues"
 	case s == Previewed:
 		return "The payouts can be made"
 	case s == Recorded:

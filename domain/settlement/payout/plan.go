@@ -39,7 +39,7 @@ type plan struct {
 }
 
 func (p *plan) entry() Entry {
-	return Entry{StatementID: p.id, Status: p.status, Payouts: p.payouts, Message: message(p.status, p.cause), Issues: p.issues}
+	return Entry{StatementID: p.id, Status: p.status, Payouts: p.payouts, Message: message(p.status, p.cause, p.issues), Issues: p.issues}
 }
 
 // book is a request with what was decided on it, in its order.

@@ -189,7 +189,8 @@ func TestAPreviewTellsWhatCanNeverBePaid(t *testing.T) {
 		{euro, euros, apierr.ReasonPayProviderPaymentNotSupported, object{"cause": "currencyNotSupported", "currency": "eur"}},
 	} {
 		through := with(body(h.today(), c.statement), object{"connectionId": connected, "bankAccountId": c.bank})
-		h.preview(through).WantFields("results.0.issues.0", object{"code": c.reason, "severity": "error"}).
+		h.preview(through).WantFields("results.0", object{"status": "previewed", "message": "The payouts cannot be made: see the issues"}).
+			WantFields("results.0.issues.0", object{"code": c.reason, "severity": "error"}).
 			WantFields("results.0.issues.0.context", c.context)
 		h.Post("/statements/pay", through).WantError(apierr.CodeBadRequest, c.reason).WantFields("context", c.context)
 		h.wantPayouts(c.statement, 0, 0)

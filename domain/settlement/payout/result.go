@@ -88,5 +88,5 @@ func (t *told) entry() Entry {
 			}
 		}
 	}
-	return Entry{StatementID: t.StatementID, Status: status, Payouts: t.Payouts, Message: message(status, why), Issues: t.Issues}
+	return Entry{StatementID: t.StatementID, Status: status, Payouts: t.Payouts, Message: message(status, why, t.Issues), Issues: t.Issues}
 }
