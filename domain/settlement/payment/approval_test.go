@@ -122,13 +122,15 @@ func TestLimitsAreInTheTeamsCurrency(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
 	w.limit(object{"perPayment": 1000, "perDay": 1500, "approvalFrom": 900})
-	pay := func(cents int64) *apitest.Response {
-		return w.Post("/transactions/"+w.bill(cents).String()+"/pay", object{"connectionId": w.connection, "allowOverdraft": true})
+	pay := func(bill id.ID) *apitest.Response {
+		return w.Post("/transactions/"+bill.String()+"/pay", object{"connectionId": w.connection, "allowOverdraft": true})
 	}
-	pay(1001).WantError(apierr.CodeConflict, "").WantFields("context", object{"reason": "paymentLimitExceeded", "limit": "perPayment"})
+	dollars, more := w.bill(1001), w.bill(2000)
+	pay(dollars).WantError(apierr.CodeConflict, "").WantFields("context", object{"reason": "paymentLimitExceeded", "limit": "perPayment"})
+
 	w.Exec(`update team set default_currency = 'eur' where team_id = @team`, nil)
-	pay(1001).Want(202)
-	large := w.pay(w.bill(2000))
+	pay(dollars).Want(202)
+	large := w.pay(more)
 	w.work()
 	w.wantStatus(large, payment.Submitted)
 }
